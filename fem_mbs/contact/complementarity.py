@@ -20,7 +20,7 @@ from math import hypot
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack
+from scipy.linalg import lapack, qr
 from scipy.sparse import eye_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
@@ -46,6 +46,8 @@ AGAIN = 4
 EDGE = 1e-7
 """Force over the largest by which a contact may miss a branch that counts as its own, too."""
 SAME = np.eye(2)
+BESIDE = 1e-3
+"""Slips over gaps, in what is left of rates that contradict each other."""
 INFINITE, ROUND = 1e100, 1e-9
 """Error of iterates that lead away, and difference of errors, over these, of iterates that have been there before."""
 
@@ -212,6 +214,33 @@ class Laws:
         result = copy(self)
         result._about(c)
         return result
+
+    @cached_property
+    def _together(self) -> tuple[Array, Array] | None:
+        """Factors ``(3k,)`` that make rates alike, and an orthogonal basis of those that forces change, if not of all.
+
+        Of what bears nothing, and what slides without friction, nothing is said; nor of sparse matrices.
+        """
+        if issparse(self.G) or self.k == 1 or not self._finite:
+            return None
+        acts = np.repeat(~self._inert, 3) & (np.arange(3 * self.k) % 3 < 1 + 2 * np.repeat(self.mu > 0.0, 3))
+        scale = acts * np.sqrt(self.r).ravel()
+        factors = scale * np.tile([1.0, BESIDE, BESIDE], self.k)
+        Q, R, _ = qr(factors[:, None] * self.G * scale, pivoting=True, check_finite=False)
+        sizes = np.abs(R.diagonal())
+        rank = int((sizes > SINGULAR * sizes[0]).sum())
+        return (factors, Q[:, :rank]) if rank < acts.sum() else None
+
+    def apart(self, c: Array) -> Array:
+        """The part ``(k, 3)`` of rates that no forces change, gaps before slips; none where it is rounding."""
+        none = np.zeros_like(c)
+        if self._together is None or not np.isfinite(c).all():
+            return none
+        factors, basis = self._together
+        own = factors * c.ravel()
+        missed = own - basis @ (basis.T @ own)
+        result = np.divide(missed, factors, out=none.ravel(), where=factors > 0.0).reshape(-1, 3)
+        return result if np.abs(result).max() > TOLERANCE * np.abs(c).max() else np.zeros_like(c)
 
     def pushes(self, guess: Array | None = None, last: Array | None = None, sweeps: int = MANY) -> Pushes:
         """A solution; arguments are those of :func:`push`."""

@@ -243,7 +243,7 @@ class Contacts:
         return self.marked(numbers[values[:, FORCES.start] > 0.0])
 
     def at_edge(self, state: State) -> BoolArray:
-        """Contacts ``(C,)`` that slide, or are about to: their friction is all that their cones allow."""
+        """Contacts ``(C,)`` that push and slide, or are about to: their friction is all that their cones allow."""
         P = self.forces(state)
         limit = (1.0 - EDGE) * self.friction * P[:, 0]
         return (limit > 0.0) & (np.linalg.norm(P[:, 1:], axis=1) >= limit)

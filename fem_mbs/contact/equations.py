@@ -15,6 +15,12 @@ stands too, the motion is ``d = d_0 - W P`` for new forces ``P``, ``S (W, .) = (
 and the laws are a problem of complementarity for ``P``, which ``complementarity.py`` solves: what pushes, sticks and
 slides is found anew in each iteration, for all contacts at once. Forces that are not unique, such as those of the
 corners of a box, are those of contacts of equal compliance.
+
+Gaps and slips of more contacts than bodies can close one by one obey equations, as those of a box between two fingers
+do. Linearised, and with velocities that are corrected after places, they contradict these a little: no forces close
+them all, and something would open or slide to make up for it, with forces that grow from step to step. That part of
+them is left to the next iteration. Where it does not get less from one to the other it is real, as of a box that one
+contact holds and another one drags away, and the laws decide.
 """
 
 from __future__ import annotations
@@ -47,7 +53,9 @@ from fem_mbs.system.system import Evaluation, System
 TURNS, ALIKE = 3, 1e-6
 """How often the forces of a correction are found, as ``Z`` changes slips, and changes of these that are none, over the
 largest gap or slip."""
-
+LESS, LEAST = 0.1, 1e-11
+"""What is left in the next iteration of gaps and slips that contradict each other, over that, where linearising is the
+cause; and what is rounding, over the extent of the model."""
 TRIED = 6
 """Iterations of a trial step at most: more find none that had no solution by then."""
 
@@ -95,6 +103,10 @@ class ContactLinearization:
     """The first of the step, by which forces along the constraints act, if not this."""
     laws: Laws
     """With ``E W``, between these forces and what they move."""
+    most: float = np.inf
+    """What may be left of gaps and slips that no forces close together, over the extent of the model."""
+    left: float = 0.0
+    """What the last correction has left of them."""
     branch: Branch | None = None
     """That of the last correction, on which forces follow gaps and slips."""
 
@@ -104,6 +116,12 @@ class ContactLinearization:
         Friction of what sticks goes on from the ``last`` forces, where the step begins.
         Where there are none, those that miss the laws least: far from the solution an iterate may be such.
         """
+        apart = self.laws.apart(c)
+        self.left = float(np.abs(apart).max()) / self.system.length
+        if self.left <= self.most:
+            c = c - apart
+        else:
+            self.left = 0.0
         self.laws = self.laws.at(c)
         found = self.laws.pushes(guess, last, SOME)
         self.branch = self.laws.branch(found.P)
@@ -140,6 +158,7 @@ class ContactEquations(StabilizedEquations):
         self.touching = touching
         self.friction = touching.friction
         self._scale: Array | None = None
+        self._left = np.inf
 
     # residual
 
@@ -191,7 +210,10 @@ class ContactEquations(StabilizedEquations):
         R = residual.evaluation.motion.R
         mobility = without_held(E @ moves, 1.0 / self._forces_per_rate(residual.G)[:, 0])
         laws = Laws(mobility, residual.rates, self.friction)
-        return ContactLinearization(system, free, T_inv, R, joints, residual, E, opening, moves, reacts, first, laws)
+        most = max(LEAST, LESS * self._left)
+        return ContactLinearization(
+            system, free, T_inv, R, joints, residual, E, opening, moves, reacts, first, laws, most
+        )
 
     # correct
 
@@ -220,6 +242,7 @@ class ContactEquations(StabilizedEquations):
             slips[:, 1:] = (residual.G @ (z + rates) / per_rate).reshape(-1, 3)[:, 1:]
             if not solved or not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
                 break
+        self._left = lin.left
         resistance = squared * self.beta_prime * ((system.diagonal_mass * Z) @ Z)
         work = -(missed @ push[: system.m]) + opens @ push[system.m :].reshape(-1, 3)[pushes, 0]
         Z = change = Z + back
@@ -236,6 +259,10 @@ class ContactEquations(StabilizedEquations):
         taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
         moved = self.chart.kinematics.from_body((lin.first or lin).R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
         return Correction(d, taken, np.append(moved, Z[6 * system.n :]))
+
+    def length(self, correction: Correction) -> float:
+        """That of the correction, or what it knows to leave of gaps and slips."""
+        return max(super().length(correction), self._left)
 
     def _along(
         self, first: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray

@@ -183,9 +183,11 @@ def _stepped(
         return step, state, False, None
     before, slow = _slip(touching, inner), still(contacts.system, point.state, h)
     speed = np.linalg.norm(before, axis=1)
-    slides = (speed > slow) & (touching.friction > 0.0)
+    pushed = contacts.pushing(point.state)
+    held = pushed & ~contacts.at_edge(point.state)  # whose slip is what Newton's method has left
+    slides = (speed > slow) & (touching.friction > 0.0) & ~held[touching.numbers]
     alike = (_slip(touching, step.state) * before).sum(axis=1) > slow * speed
-    closes = contacts.pushing(state) & ~contacts.pushing(point.state)
+    closes = contacts.pushing(state) & ~pushed
     stops = None
     if (slides & ~alike).any():
         stops = contacts.marked(touching.numbers[slides & ~alike])

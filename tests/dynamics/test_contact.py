@@ -994,3 +994,41 @@ def test_what_is_refused_by_name(name: str) -> None:
     call, words = refusals()[name]
     with pytest.raises(mbs.FemMbsError, match=words):
         call()
+
+
+def test_corners_of_a_box_between_turning_fingers_share_as_on_rest() -> None:
+    """Where more corners hold than there are ways to move, what linearising misses is no force that grows with time."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    arm, hand = model.add_node((0.3, 0, 0.3)), model.add_node((0.6, 0, 0.3))
+    model.add(RigidBody(arm, 5, [0.1] * 3))
+    model.add(RigidBody(hand, 1.3, [0.003] * 3))
+    lift = mbs.elements.PointToPoint(0, -0.3, 0.2, begin=0.15)
+    turn = mbs.elements.PointToPoint(0, 0.5, 0.2, begin=0.35)
+    model.add(mbs.elements.RevoluteJoint(model.ground, arm, (0, 1, 0), point=(0, 0, 0.3), drive=lift))
+    model.add(mbs.elements.RevoluteJoint(arm, hand, (1, 0, 0), drive=turn))
+    cube, pad = mbs.elements.Box((0.08, 0.08, 0.08)), mbs.elements.Box((0.04, 0.02, 0.12))
+    box = model.add_node((0.6, 0, 0.14))
+    model.add(RigidBody.solid(box, cube, density=1000))
+    floor = mbs.elements.Plane((0, 0, 1), point=(0.6, 0, 0.1))
+    model.add(mbs.elements.Contact(model.ground, box, floor, cube, friction=0.5))
+    grips = []
+    for side in (1.0, -1.0):
+        finger = model.add_node((0.6, 0.06 * side, 0.16))
+        model.add(RigidBody.solid(finger, pad, density=2700))
+        slide = model.add(mbs.elements.PrismaticJoint(hand, finger, (0, -side, 0)))
+        model.add(mbs.elements.TorqueMotor(slide, mbs.elements.SmoothStep(30, 0.1)))
+        model.add(mbs.elements.JointSpring(slide, 0.0, 20.0))
+        grips.append(model.add(mbs.elements.Contact(finger, box, pad, cube, friction=0.6)))
+    solution = mbs.simulate(model, 0.5, 5e-3)
+    across = solution.rotation(hand)[-1][:, 1]
+    weight = 0.512 * (solution.acceleration(box)[-1] + [0, 0, 9.81])
+    np.testing.assert_allclose(sum(solution.contact_force(own)[-1].sum(axis=0) for own in grips), weight, atol=1e-5)
+    assert min(solution.gap(own).min() for own in grips) > -1e-10
+    for own in grips:
+        forces = solution.contact_force(own)[-1]
+        normal = np.abs(forces @ across)
+        friction = np.linalg.norm(forces - np.outer(forces @ across, across), axis=1)
+        assert (friction <= 0.6 * normal * (1 + 1e-6) + 1e-9).all()
+        pressed = normal[normal > 1e-6]
+        assert len(pressed) == 4 and np.ptp(pressed) < 0.2 * pressed.mean()
+    assert solution.stats.failed_steps <= 2
