@@ -231,10 +231,8 @@ class ModelDescription(PartNames):
         """
         name = self._free_name(name, f"node {self._added[Node]}")
         group = self.group if group is None else group  # the node checks what it is given
-        R, rates = (
-            np.eye(3) if rotation is None else rotation,
-            {"velocity": velocity, "angular_velocity": angular_velocity},
-        )
+        R = np.eye(3) if rotation is None else rotation
+        rates = {"velocity": velocity, "angular_velocity": angular_velocity}
         still = {rate: np.zeros(3) for rate, own in rates.items() if own is None}
         node = Node(name=name, group=group, position=position, rotation=R, **rates | still)  # type: ignore[arg-type]
         without_velocity(node, *still)

@@ -264,8 +264,7 @@ class GlobalError:
         since = t - self.first.t
         drifted = np.sqrt(np.maximum(np.array([since * since, -2.0 * since, 1.0]) @ self.drift, 0.0))
         blown = np.linalg.norm(since * self.blows[0] - self.blows[1], axis=-1).max(axis=0)
-        summed = self.sum + max(t - self.known, 0.0) * self.rate + drifted
-        summed = summed + blown
+        summed = self.sum + max(t - self.known, 0.0) * self.rate + drifted + blown
         if carried is None:
             summed[0] += float(np.vecdot(self.led, self.led).max()) ** 0.5
         else:
