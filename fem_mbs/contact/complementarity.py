@@ -225,11 +225,14 @@ class Laws:
             return None
         acts = np.repeat(~self._inert, 3) & (np.arange(3 * self.k) % 3 < 1 + 2 * np.repeat(self.mu > 0.0, 3))
         scale = acts * np.sqrt(self.r).ravel()
-        factors = scale * np.tile([1.0, BESIDE, BESIDE], self.k)
-        Q, R, _ = qr(factors[:, None] * self.G * scale, pivoting=True, check_finite=False)
+        alike = scale[:, None] * self.G * scale
+        if regular(alike[np.ix_(acts, acts)]):
+            return None
+        beside = np.tile([1.0, BESIDE, BESIDE], self.k)
+        Q, R, _ = qr(beside[:, None] * alike, pivoting=True, check_finite=False)
         sizes = np.abs(R.diagonal())
         rank = int((sizes > SINGULAR * sizes[0]).sum())
-        return (factors, Q[:, :rank]) if rank < acts.sum() else None
+        return (scale * beside, Q[:, :rank]) if rank < acts.sum() else None
 
     def apart(self, c: Array) -> Array:
         """The part ``(k, 3)`` of rates that no forces change, gaps before slips; none where it is rounding."""
