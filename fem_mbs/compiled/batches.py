@@ -84,11 +84,9 @@ class Motions:
                 nodes, own = self._arrays[12 + 2 * k : 14 + 2 * k]
                 nodes[...], own[...] = follow
 
-    def numbers(
-        self, program: Program, motion: Motion, rates: Sequence[RateSensitivities]
-    ) -> tuple[Motion, list[RateSensitivities]]:
-        """The same on tapes of a program, with a motion and derivatives for a sample."""
-        values = self._values(motion, rates)
+    def numbers(self, program: Program, of: Samples) -> tuple[Motion, list[RateSensitivities]]:
+        """The same on tapes of a program, with samples where it records."""
+        values = self._values(of.sample, of.rates) if program.records else self._arrays
         samples = [np.broadcast_to(value, array.shape) for value, array in zip(values, self._arrays, strict=True)]
         every = zip(self._kinds, self._arrays, samples, strict=True)
         t, gravity, x, R, V, A, inertial, u, udot, uddot, other, multipliers, *rates_ = (
@@ -142,7 +140,7 @@ class _Compiled:
             for count, index in ((system.n, batch.nodes), (system.m, reads), (system.k, batch.own)):
                 program.cells(count, np.empty(0, np.intp) if index is None else np.unique(index[0]))
             cells = BatchCells(program, batch)
-            motion, follow = self.motions.numbers(program, samples.sample, samples.rates)
+            motion, follow = self.motions.numbers(program, samples)
             self._first = len(program.arrays)
             rows = [program.given(cells.number, np.ones((cells.n, width)))[None] for width in given]
             self.kind = type(self), *program.kind
