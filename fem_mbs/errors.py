@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from traceback import walk_tb
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -71,6 +72,11 @@ class MissingPackageError(FemMbsError, ImportError):
     """What is asked for needs a package that is not installed; the message has the command that installs it."""
 
 
+def of_library(kind: type | FunctionType) -> bool:
+    """Whether a class or function is the library's own, and so keeps what the contracts ask for."""
+    return kind.__module__.startswith("fem_mbs.")
+
+
 def users_failure(error: Exception, label: object) -> FemMbsError | None:
     """The error that says which method of a class of the user has failed, if what was raised comes from such code."""
     frames, text = list(walk_tb(error.__traceback__)), ""
@@ -107,7 +113,7 @@ def _kind(own: object) -> type:
 
 def _is_users(kind: type) -> bool:
     """Whether a class that is not of the library derives from one that is."""
-    first, *others = [base.__module__.startswith("fem_mbs.") for base in kind.__mro__]
+    first, *others = map(of_library, kind.__mro__)
     return not first and any(others)
 
 

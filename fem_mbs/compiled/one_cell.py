@@ -20,6 +20,7 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.compiled.program import EQUATIONS, NODES, VARIABLES, Program
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, RateSensitivities
+from fem_mbs.errors import of_library
 
 KNOWN = {"fem_mbs", "numpy", "scipy", "math", "builtins", "typing", "collections", "functools", "operator", "abc"}
 """Packages whose code reads nothing that scripts set; a script may be called like others of Python."""
@@ -268,7 +269,7 @@ def known(value: Any) -> Any:
         return tuple(known(part) for part in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, (type, FunctionType)) and value.__module__.startswith("fem_mbs.") and _is_plain(value):
+    if isinstance(value, (type, FunctionType)) and of_library(value) and _is_plain(value):
         return value
     raise CannotRecordError("it may be anything")  # a function of the user's, for one
 

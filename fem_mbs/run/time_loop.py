@@ -19,7 +19,7 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, listed, moments, shown
-from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, users_failure
+from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, of_library, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.singular import explain_failure, explain_singular
 from fem_mbs.newton import FAILURES, NotConvergedError
@@ -244,7 +244,7 @@ class TimeIntegration:
         self.memory: Any
         allowed = control.allowed(method)
         self._stepper = method if allowed is None else method.within(allowed)
-        self._checked = CHECKED if type(method).__module__.startswith("fem_mbs.") else math.inf
+        self._checked = CHECKED if of_library(type(method)) else math.inf
         self._offers_doubt = type(method).doubt is not Method.doubt and "velocity" not in method.levels
         if isinstance(initial, Checkpoint):
             check_checkpoint(initial, system, method)

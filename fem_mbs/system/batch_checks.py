@@ -11,7 +11,7 @@ import numpy as np
 from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Energy, Motion, Numbering, Rates, real, shown
 from fem_mbs.contracts.arguments import article
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, of_library
 
 if TYPE_CHECKING:
     from fem_mbs.system.system import Evaluation, Prescribed, System
@@ -75,11 +75,11 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
         force, context = several(batch, "force", batch.force(motion, data), "forces", "context")
         check_shape(batch, "force", force, _force_shape(batch, rows))
         energies_of(batch, motion)
-        for name in () if _is_own(batch) else ("stiffness", "damping", "mass"):
+        for name in () if of_library(type(batch)) else ("stiffness", "damping", "mass"):
             matrix = getattr(batch, name)(context)
             if matrix is not None or name == "stiffness":
                 check_shape(batch, name, matrix, (*rows.shape, rows.shape[1]))
-        if batch.reads is not None and not _is_own(batch):
+        if batch.reads is not None and not of_library(type(batch)):
             check_shape(batch, "by_multipliers", batch.by_multipliers(context), (*rows.shape, batch.reads.shape[1]))
         if real(jump := batch.next_jump(motion.t, motion.u)) is None or np.ndim(jump) or np.isnan(jump):
             raise ModelError(f"{_of(batch, 'next_jump')} must be a time in s or infinity, received {shown(jump)}")
@@ -89,7 +89,7 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
         phi, gradient, context = several(joints, "evaluate", joints.evaluate(motion, data), "Phi", "B", "context")
         check_shape(joints, "evaluate: Phi", phi, rows.shape[:1])
         check_shape(joints, "evaluate: B", gradient, rows.shape)
-        if _is_own(joints):
+        if of_library(type(joints)):
             continue
         b, cells = rows.shape[1], len(joints.nodes)
         if type(joints).second is not ConstraintBatch.second:
@@ -98,10 +98,6 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
         check_shape(joints, "rate_gradient", joints.rate_gradient(context, np.zeros((cells, b))), rows.shape)
         for name, value in zip(Rates._fields, joints.rates(context) or (), strict=False):
             check_shape(joints, f"rates: {name}", value, rows.shape if name == "gradient" else rows.shape[:1])
-
-
-def _is_own(batch: ElementBatch | ConstraintBatch) -> bool:
-    return type(batch).__module__.startswith("fem_mbs.")
 
 
 def several(batch: ElementBatch | ConstraintBatch, what: str, result: Any, *names: str) -> Any:

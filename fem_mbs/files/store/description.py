@@ -16,7 +16,7 @@ import numpy as np
 
 from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, attributes_of, check_node, move_node
 from fem_mbs.elements.flexible.reduction import Reduction
-from fem_mbs.errors import FemMbsError, LawError, ModelError
+from fem_mbs.errors import FemMbsError, LawError, ModelError, of_library
 from fem_mbs.files.store.values import Reader, Writer, packed
 from fem_mbs.model.model import Model
 from fem_mbs.system.system import System
@@ -110,7 +110,7 @@ def difference(one: Any, other: Any, name: str = "", seen: set[int] | None = Non
             return name
         values = (own.values() if isinstance(own, Mapping) else own for own in (one, other))
         pairs = [(a, b, name) for a, b in zip(*values, strict=True)]
-    elif type(one) is type(other) and (isinstance(one, Public) or type(one).__module__.startswith("fem_mbs.")):
+    elif type(one) is type(other) and (isinstance(one, Public) or of_library(type(one))):
         others = attributes_of(other)
         pairs = [
             (value, others[key], name or key)
