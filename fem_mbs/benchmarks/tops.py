@@ -19,6 +19,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import case, twice_extrapolated
 from fem_mbs.contracts import Method
 from fem_mbs.elements import RigidBody, SphericalJoint
+from fem_mbs.lie import so3
 from fem_mbs.methods.comparison.classical_runge_kutta import ClassicalRungeKutta
 from fem_mbs.methods.runge_kutta import RungeKuttaMuntheKaas
 from fem_mbs.model.model import Model
@@ -82,14 +83,15 @@ def exact(times: Array, spin: float = FAST) -> TopMotion:
     """Motion at ``times`` (nt,) by Euler's equations about the fixed point, of eighth order in R and Omega."""
     arm, weight = np.array(CENTER), np.array([0, 0, -MASS * GRAVITY])
     pivot = np.diag(INERTIA) + MASS * (np.eye(3) - np.outer(arm, arm))
+    lever, loose = so3.skew(arm), np.linalg.inv(pivot)
 
     def spin_up(R: Array, Omega: Array) -> Array:
-        moment = np.cross(arm, np.vecmat(weight, R)) - np.cross(Omega, Omega @ pivot)
-        return moment @ np.linalg.inv(pivot)
+        moment = np.matvec(lever, np.vecmat(weight, R)) - np.matvec(so3.skew(Omega), Omega @ pivot)
+        return np.asarray(moment @ loose)
 
     def rates(_: float, y: Array) -> Array:
         R, Omega = y[:9].reshape(3, 3), y[9:]
-        return np.append(np.cross(R, Omega), spin_up(R, Omega))
+        return np.append(R @ so3.skew(Omega), spin_up(R, Omega))
 
     begin = np.append(np.eye(3), (0, spin, NODDING))
     run = solve_ivp(rates, (0, times[-1]), begin, method="DOP853", t_eval=times, rtol=1e-12, atol=1e-12)

@@ -151,8 +151,7 @@ def _seen(turned: TurnedModel, first: TurnedMatrices, t: float, basis: Array, la
             raise ModelError(f"{label}: floquet: {owner} holds directions that turn; let it stand still")
     result, rows = [], system.free_rows
     for which in (2, 1, 0):
-        parts = zip(there.of_cells, turned.rows, strict=True)
-        whole = sum(scattered(cells[which], own, system.N) for cells, own in parts)[rows][:, rows]
+        whole = scattered([cells[which] for cells in there.of_cells], turned.rows, system.N)[rows][:, rows]
         result.append(basis.T @ (whole @ basis))
     return result
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import null_space, svdvals
-from scipy.sparse import csc_array, csr_array, diags_array
+from scipy.sparse import csc_array, diags_array
 
 from fem_mbs.arrays import Array, ArrayLike, BoolArray, IntArray
 from fem_mbs.contact.as_joints import as_joints
@@ -371,13 +371,15 @@ def _against_bodies(system: System, motion: Motion, axes: Array, own_axes: Array
     """``S`` of all free components: how fast bodies turn in the axes from which they are seen."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
     S = so3.skew(np.vecmat(spins[:, None] - axes, motion.R[:, None]))
-    whole = tangent.scattered(S.reshape(-1, 3, 3), np.arange(6 * system.n).reshape(-1, 3), system.N)
+    values, places = [S.reshape(-1, 3, 3)], [np.arange(6 * system.n).reshape(-1, 3)]
     for batch in system.batches:
         if batch.own is not None and batch.own.size and batch.nodes.size:
             first = batch.nodes[:, 0]
             turning = batch.turning(np.vecmat(spins[first] - own_axes[batch.own[:, 0]], motion.R[first]))
             if turning is not None:
-                whole = whole + tangent.scattered(turning, 6 * system.n + batch.own, system.N)
+                values.append(turning)
+                places.append(6 * system.n + batch.own)
+    whole = tangent.scattered(values, places, system.N)
     result = csc_array(whole[system.free_rows][:, system.free_rows])
     result.eliminate_zeros()
     return result
@@ -390,7 +392,7 @@ def _dissipation(system: System, evaluation: Evaluation, follow: RateSensitiviti
     is seen to turn: a part of the stiffness.
     """
     rows, spins = system.free_rows, np.matvec(evaluation.motion.R, evaluation.motion.V[:, 3:])
-    damping, stiffness = csr_array((system.N, system.N)), csr_array((system.N, system.N))
+    damping, stiffness, damped_at, stiff_at = [], [], [], []
     for batch, context, places in zip(system.batches, evaluation.contexts, system.components, strict=True):
         own = batch.damping(context) if batch.damps else None
         if own is None:
@@ -399,12 +401,17 @@ def _dissipation(system: System, evaluation: Evaluation, follow: RateSensitiviti
         inertia, of_nodes = batch.gyroscopic(context), spins[batch.nodes]
         own = own if inertia is None else own - inertia
         own = 0.5 * (own + own.mT)
-        damping += tangent.scattered(own, places, system.N)
+        damping.append(own)
+        damped_at.append(places)
         # what has mass turns along with its damping
         if of_nodes.any() and batch.mass(context) is None:
             alike = (of_nodes == of_nodes[:, :1]).all(axis=(1, 2)) & (of_nodes.shape[1] > 1)
             outside = np.where(alike[:, None, None], 0.0, own)
-            stiffness += tangent.scattered(follow.after(outside, batch.nodes, batch.own), places, system.N)
+            stiffness.append(follow.after(outside, batch.nodes, batch.own))
+            stiff_at.append(places)
     of_motions = diags_array(second_order(system).astype(float))
-    damped, circulatory = (csc_array(of_motions @ part[rows][:, rows] @ of_motions) for part in (damping, stiffness))
+    damped, circulatory = (
+        csc_array(of_motions @ tangent.scattered(values, at, system.N)[rows][:, rows] @ of_motions)
+        for values, at in ((damping, damped_at), (stiffness, stiff_at))
+    )
     return damped, circulatory

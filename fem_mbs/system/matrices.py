@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -128,10 +129,11 @@ def reaction_matrix(system: System, values: Array) -> csc_array:
     return csc_array(system.solver.matrix(system.solver.stored(values))[: system.n_free, system.n_free :])
 
 
-def scattered(values: Array, places: IntArray, size: int) -> csr_array:
-    """Sum of matrices ``(n, b, b)`` with rows and columns at ``places`` (n, b) of a square one."""
-    rows, columns = np.broadcast_arrays(places[:, :, None], places[:, None])
-    return csr_array((values.ravel(), (rows.ravel(), columns.ravel())), (size, size))
+def scattered(values: Sequence[Array], places: Sequence[IntArray], size: int) -> csr_array:
+    """Sum of matrices ``(n, b, b)`` of each batch with rows and columns at its ``places`` (n, b) of a square one."""
+    rows = flat([np.repeat(own, own.shape[1]) for own in places])
+    columns = flat([np.tile(own, (1, own.shape[1])) for own in places])
+    return csr_array((flat(values), (rows.astype(np.intp), columns.astype(np.intp))), (size, size))
 
 
 def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:

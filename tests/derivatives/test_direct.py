@@ -600,7 +600,7 @@ def test_a_kink_is_named() -> None:
     assert goal.notes == found.notes
 
 
-@pytest.mark.parametrize("gap", [0.1, 0.105])
+@pytest.mark.parametrize("gap", [0.1, pytest.param(0.105, marks=pytest.mark.slow)])
 def test_a_stop_that_is_met_where_a_step_ends(gap: float) -> None:
     """Matrices are those of one side of its kink, and so are differences against where it stands."""
 

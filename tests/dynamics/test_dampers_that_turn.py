@@ -89,7 +89,7 @@ Build = Callable[[mbs.Model, Callable[..., mbs.Node]], Any]
 
 
 def turning(
-    build: Build, group: str = "R3xSO3", turn: float = 0.1, steps: int = 120, method: Any = None, step: Any = None
+    build: Build, group: str = "R3xSO3", turn: float = 0.1, steps: int = 60, method: Any = None, step: Any = None
 ) -> tuple[mbs.Solution, Any]:
     """A run of what turns about a skew axis through the origin, by ``turn`` rad a step."""
     axis, model = np.array([0.2, -0.3, 1.0]), mbs.Model(group)

@@ -542,7 +542,7 @@ def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     assert np.abs(floquet_modes(linear, 4, "test").eigenvalues[:4].imag) == pytest.approx(right, rel=1e-6)
 
 
-@pytest.mark.parametrize("count", [9, 21])
+@pytest.mark.parametrize("count", [9, pytest.param(21, marks=pytest.mark.slow)])
 def test_critical_speeds_are_the_ends_of_what_whirls_with_its_speed(count: int) -> None:
     """Unequal shaft: where it is unstable its frequency is the speed; the backward whirl crosses within that."""
     diagram = mbs.campbell(unequal((300, 500), (500, 500)), np.linspace(5.0, 45.0, count), count=4, floquet=True)

@@ -98,11 +98,11 @@ def test_a_stored_run_is_the_run(name: str, tmp_path: Path) -> None:
 
 def test_steps_are_in_the_file_after_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever reads the file beside the run, or after it was killed, misses less than the steps of the interval."""
-    monkeypatch.setattr(recorder, "INTERVAL", 0.2)
+    monkeypatch.setattr(recorder, "INTERVAL", 0.1)
     file, late = tmp_path / "run.db", []
 
     def callback(state: State) -> None:
-        time.sleep(0.05)
+        time.sleep(0.025)
         late.append(round((state.t - mbs.load(file).t[-1]) / 0.02))
 
     mbs.simulate(double_pendulum(), 0.5, 0.02, store=file, callback=callback)
