@@ -346,7 +346,7 @@ class SampledStateSpace(SampledController):
             inputs,
             period,
             partial(_linear, c, d),
-            update=partial(_linear, a, b),
+            update=partial(_linear, a, b) if len(a) else None,
             initial=np.zeros(len(a)) if initial is None else array(initial, f"{label}: initial", (len(a),)),
             outputs=len(c),
             initial_output=initial_output,

@@ -47,9 +47,13 @@ def limit_pair(value: Any, label: object) -> Any:
 Limits = Annotated[tuple[float, float], limit_pair]
 
 
+def _empty(value: Any) -> bool:
+    return isinstance(value, list | tuple | np.ndarray) and not np.size(value)
+
+
 def initial_values(value: Any, label: str) -> Array:
     """Initial states ``(n,)``; none of an empty list."""
-    if isinstance(value, list | tuple) and not value:
+    if _empty(value):
         return np.zeros(0)
     return array(value, f"{label}: initial", (), (None,)).reshape(-1)
 
@@ -57,6 +61,10 @@ def initial_values(value: Any, label: str) -> Array:
 def check_matrices(given: tuple[Any, Any, Any, Any], m: int, label: str) -> Quadruple:
     """``A`` (n, n), ``B`` (n, m), ``C`` (p, n), ``D`` (p, m); numbers and vectors where a dimension is one."""
     a, b, c, d = given
+    if _empty(a):  # a gain, as scipy.signal writes it
+        shape = (None, m), *([(m,)] if m > 1 else [(), (None,)])
+        D = array(d, f"{label}: without states, D", *shape).reshape(-1, m)
+        return np.zeros((0, 0)), np.zeros((0, m)), np.zeros((len(D), 0)), D
     A = np.atleast_2d(array(a, f"{label}: A", (), (None, None), what="a square matrix"))
     n = len(A)
     if A.shape != (n, n):

@@ -28,7 +28,7 @@ DISPLACEMENT, ANGLE = 0.1, 0.5
 
 
 SEEN = 1e-6
-"""Mean square of rotations, against the largest, that is seen."""
+"""Mean square of rotations, against the largest motion, that is seen."""
 
 
 def warn_of_meshes(result: ShapesOfMotion, label: str, what: str) -> None:
@@ -36,9 +36,10 @@ def warn_of_meshes(result: ShapesOfMotion, label: str, what: str) -> None:
     for element in result.linear.system.elements:
         if told := element.mesh_doubt():
             LOG.warning("%s: %s: %s", label, element, told)
-    turns, R = result.shapes[:, :, 3:], result.linear.state.R
-    largest = (np.abs(turns) ** 2).max(axis=(1, 2))
-    for batch in result.linear.system.batches:
+    system, R, turns = result.linear.system, result.linear.state.R, result.shapes[:, :, 3:]
+    weighted = result.shapes.reshape(len(turns), -1) * system.weight[: 6 * system.n]
+    largest = (np.abs(weighted) ** 2).max(axis=1)
+    for batch in system.batches:
         waves = np.stack([batch.waves(R, own) for own in turns])
         for owner, cells in groupby(range(len(batch.owners)), key=batch.owners.__getitem__):
             turned, changes = waves[..., list(cells)].mean(axis=2).T

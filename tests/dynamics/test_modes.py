@@ -31,6 +31,8 @@ from fem_mbs.elements import (
     Reduction,
     RevoluteJoint,
     RigidBody,
+    Shell,
+    ShellSection,
     SphericalJoint,
     SpringDamper,
 )
@@ -442,6 +444,21 @@ def test_columns_of_few_elements_are_told(
     assert factor == pytest.approx(least * np.pi**2 * 4.0 / L**2, rel=0.02)
     mbs.modes(model, 1)
     assert [label in caplog.text for label in ("buckling: mode 1 has waves of 4.0", "modes: mode 1 has")] == [told] * 2
+
+
+def test_a_rigid_translation_has_no_waves(caplog: pytest.LogCaptureFixture) -> None:
+    """A tube that slides on its diaphragms: its nodes turn by no more than rounding, in any pattern."""
+    model = mbs.Model()
+    steel = ShellSection.isotropic(0.02, E=210e9, nu=0.3, rho=7850)
+
+    def around(u: float, v: float) -> tuple[float, float, float]:
+        return np.cos(2 * np.pi * u), np.sin(2 * np.pi * u), 4 * v
+
+    tube = Shell.surface(model, around, steel, (32, 16), closed=(True, False))
+    for node in (*tube.edge("bottom"), *tube.edge("top")):
+        model.fix(node, translation=(True, True, False), rotation=(False, False, True))
+    assert mbs.modes(model, 3).angular[:2] == pytest.approx([0.0, 410.3], rel=1e-3)
+    assert "waves" not in caplog.text
 
 
 @pytest.mark.parametrize(("order", "right", "wrong"), [(1, 5, 6), (2, 6, 7), (3, 7, 8)])

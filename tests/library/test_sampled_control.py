@@ -32,6 +32,7 @@ from fem_mbs.elements import (
     Shell,
     ShellSection,
     SpeedMotor,
+    StateSpace,
     TorqueMotor,
 )
 from fem_mbs.run.convergence import fitted_order
@@ -155,6 +156,22 @@ def test_a_discrete_system_of_scipy():
     run = mbs.simulate(model, 0.4, 0.02)
     _, expected = scipy.signal.dlsim(scipy.signal.dlti(num, den, dt=0.02), np.sin(7 * run.t))
     np.testing.assert_allclose(run.signal(block), expected[:, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "matrices", [([], [], [], [[2.0]]), (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), 2.0)]
+)
+def test_a_gain_is_a_state_space_without_states(matrices):
+    """As scipy and others write it; sampled, each value from a quarter of a period on, and not."""
+    model, node, place, _ = cart("SE3", speed=1.0)
+    held = model.add(SampledStateSpace(place, PERIOD, *matrices, delay=PERIOD / 4))
+    seen = [
+        model.add(block) for block in (StateSpace(place, *matrices), StateSpace(place, scipy.signal.lti(*matrices)))
+    ]
+    model.add(ForceActuator(node, 0.0 * held + 0.0 * seen[0] + 0.0 * seen[1], (1, 0, 0)))
+    run = mbs.simulate(model, 4 * PERIOD, PERIOD)
+    np.testing.assert_allclose([run.signal(block) for block in seen], 2 * np.tile(run.signal(place), (2, 1)))
+    np.testing.assert_allclose(run.signal(held)[1::2], 2 * run.signal(place)[:-1:2], rtol=1e-12)
 
 
 def test_two_rates_and_an_offset():
