@@ -292,7 +292,7 @@ class Reduction(Public):
 
         Parameters
         ----------
-        mesh : str, Path or meshio.Mesh
+        mesh : str, Path, meshio.Mesh or skfem.Mesh
             Tetrahedra (``tetra``, ``tetra10``) or hexahedra (``hexahedron``, ``hexahedron20``, ``hexahedron27``).
         E, nu, rho : float or dict of str to float
             Young's modulus, Poisson's ratio, density; dicts have one for each named set of cells, several materials.

@@ -70,7 +70,8 @@ class SolidMesh(NamedTuple):
 
 def read(mesh: Any) -> tuple[Any, SolidMesh]:
     """A mesh of meshio as one of scikit-fem, or a :class:`ModelError`; and as it is."""
-    skfem, mesh = _package(), read_mesh(mesh, "Reduction.solid")
+    skfem = _package()
+    mesh = skfem.io.meshio.to_meshio(mesh) if isinstance(mesh, skfem.Mesh) else read_mesh(mesh, "Reduction.solid")
     kinds = {block.type for block in mesh.cells}
     solid = [kind for kind in kinds if kind.startswith(("tetra", "hexa", "wedge", "pyramid"))]
     if len(solid) != 1 or solid[0] not in CELLS:

@@ -14,7 +14,7 @@ from scipy.sparse.linalg import LinearOperator, eigs
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import as_joints
-from fem_mbs.contracts import Element, ElementBatch, PositiveInt, State, checked, number
+from fem_mbs.contracts import PositiveInt, State, checked, number
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, ModelError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.eigen import arpack
@@ -23,7 +23,7 @@ from fem_mbs.modal.shapes import ShapesOfMotion, warn_of_meshes
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
 from fem_mbs.solution.history import constant, proportional
-from fem_mbs.static.equations import Equations, Loading, Point
+from fem_mbs.static.equations import Equations, Loading, Point, StepProblem
 from fem_mbs.static.start import start
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -43,7 +43,8 @@ REAL = 1e-6
 UNLOADED = 1e-11
 """Rate of forces against the largest, which is one of rounding: no load grows with the factor."""
 SPARE = 4
-LARGE_STRAIN = 0.1
+AHEAD, CHANGED = 0.2, 0.005
+"""Share of the way to the nearest load from where it is sought again, and by how much it may differ then."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -125,7 +126,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     linear = linearize(model, system.to_user(point.state()) if system is whole else seen)
     result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
     warn_of_meshes(result, "buckling", "its load factor")
-    stiffness.warn_of_strains(distances[0])
+    stiffness.warn_of_path(distances[0])
     return result
 
 
@@ -175,29 +176,24 @@ class _Stiffness:
             ) from failure
         return float(distances[0])
 
-    def warn_of_strains(self, distance: float) -> None:
-        """Log where strains are large before the nearest load."""
-        stretch, owner = self.stretch()
-        if distance * stretch > LARGE_STRAIN:
-            LOG.warning(
-                "buckling: at the nearest load factor, %.6g, %s would be stretched by %.2g, far beyond small strains, "
-                "for which its law is: these loads do not make the model buckle before%s",
-                *(self.point.load + distance, owner, distance * stretch, self.turned_round()),
-            )
-
-    def stretch(self) -> tuple[float, Element | None]:
-        """The largest of what cells with a law of stress are stretched by a unit of load, and where."""
-        system, worst, where = self.equations.system, 0.0, None
-        u = np.matvec(self.point.R, system.nodes_of(self.change)[:, :3])
-        for batch in system.batches:
-            if type(batch).with_stress is ElementBatch.with_stress:
-                continue
-            ends = batch.nodes, np.roll(batch.nodes, 1, axis=1)
-            apart, moved = (of[ends[0]] - of[ends[1]] for of in (self.point.x, u))
-            stretch = np.abs(np.vecdot(apart, moved) / np.vecdot(apart, apart)).max(axis=1)
-            if (largest := float(stretch.max())) > worst:
-                worst, where = largest, batch.owners[int(stretch.argmax())]
-        return worst, where
+    def warn_of_path(self, distance: float) -> None:
+        """Log where an equilibrium on the way to the nearest load sees it elsewhere."""
+        problem, way = StepProblem(self.equations, self.point, None, mixed=True), AHEAD * distance
+        here, there = self.point.load + distance, self.point.load + way
+        try:
+            reached = problem.solve(self.equations.evaluate(self.point), Newton(), way * self.change)[1]
+            seen = way + _Stiffness(self.equations, reached.point).nearest()
+        except FemMbsError as failure:
+            told = f"at {there:.4g}, on the way there, none was found: {failure}"
+        else:
+            if abs(seen - distance) <= CHANGED * distance:
+                return
+            told = f"from an equilibrium at {there:.4g}, on the way there, it is {self.point.load + seen:.6g}"
+        LOG.warning(
+            "buckling: the nearest load factor is %.6g, but %s. The model deforms much before, which linear buckling "
+            "does not follow: give initial=, a state of mbs.statics nearer to it, or follow the path with arc_length%s",
+            *(here, told, self.turned_round()),
+        )
 
     def turned_round(self) -> str:
         """At which load factor the model buckles under loads that are turned round, in words."""

@@ -86,6 +86,22 @@ def test_a_bar_of_solids_is_that_of_its_beam(kind: str) -> None:
     assert 0.94 * euler < own.frequencies[0] < 0.985 * euler
 
 
+@pytest.mark.parametrize("kind", ["MeshHex", "MeshHex2", "MeshTet", "MeshTet2"])
+def test_a_mesh_of_scikit_fem_is_taken_with_its_names(kind: str) -> None:
+    """The same body as of its points and cells; materials by subdomains, interfaces by boundaries."""
+    skfem, files = pytest.importorskip("skfem"), pytest.importorskip("skfem.io.meshio")
+    own = getattr(skfem, kind.removesuffix("2")).init_tensor(*(np.linspace(0, size, 3) for size in SIZES))
+    plain = files.to_meshio(own)
+    if kind.endswith("2"):
+        own = getattr(skfem, kind).from_mesh(own)
+    own = own.with_boundaries({"root": lambda x: x[0] < 1e-9, "tip": lambda x: x[0] > SIZES[0] - 1e-9})
+    own = own.with_subdomains({"soft": lambda x: x[0] < SIZES[0] / 2, "stiff": lambda x: x[0] > SIZES[0] / 2})
+    named = {"a": Interface.average("root"), "b": Interface.average("tip")}
+    found = Reduction.solid(own, {"soft": 70e9, "stiff": 70e9}, 0.3, 2700.0, named, modes=4)
+    expected = Reduction.solid(plain, 70e9, 0.3, 2700.0, ENDS, modes=4)
+    np.testing.assert_allclose(found.frequencies, expected.frequencies, rtol=1e-6)
+
+
 def test_an_average_is_in_the_middle_of_its_area() -> None:
     """Of faces that are not of one size."""
     uneven = mesh("hexahedron")

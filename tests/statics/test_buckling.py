@@ -89,7 +89,7 @@ def test_a_pulled_column_does_not_buckle(caplog: pytest.LogCaptureFixture) -> No
     load = model.add(Force(rod.nodes[-1], (1000.0, 0, 0)))
     assert mbs.buckling(model).factors[0] > 1e4
     (text,) = caplog.messages
-    assert "would be stretched by 0.3" in text and "load factor of -4.1" in text
+    assert "on the way there" in text and "load factor of -4.1" in text
     caplog.clear()
     model.remove(load)
     model.add(Force(rod.nodes[-1], (-1000.0, 0, 0)))
@@ -105,6 +105,25 @@ def test_shear_weakens_a_stout_column(ends: str) -> None:
     factors = [mbs.buckling(column(ends, n, 10.0, "SE3")).factors[0] for n in (20, 40)]
     assert factors[1] + (factors[1] - factors[0]) / 3 == pytest.approx(haringx, rel=1e-5)
     assert haringx < 0.95 * euler
+
+
+@pytest.mark.parametrize(("EA", "told"), [(1e6, False), (100.0, True)])
+def test_a_column_that_shortens_much_is_told(EA: float, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """``P (1 + P (1/GA - 1/EA)) = P_E`` by Reissner's equations, close to which a state near it comes."""
+    model, GA = mbs.Model(), 40.0
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection(EA, GA, 1, 1, 1, (2, 1, 1)), elements=40)
+    model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 0, 1)))
+    model.add(Guide(beam.nodes[-1], model.ground, "yz", "xy"))
+    model.add(Force(beam.nodes[-1], (-1, 0, 0)))
+    a = 1 / GA - 1 / EA
+    exact = (np.sqrt(1 + 4 * a * np.pi**2) - 1) / (2 * a)
+    factor = mbs.buckling(model).factors[0]
+    assert factor == pytest.approx(8.192, rel=1e-3)
+    assert bool(caplog.messages) is told
+    if told:
+        assert "on the way there, it is 8.2" in caplog.text
+    initial = mbs.statics(model, load_end=0.95 * factor).state(-1)
+    assert mbs.buckling(model, initial=initial).factors[0] == pytest.approx(exact, rel=8e-3)
 
 
 def test_own_weight() -> None:
@@ -263,9 +282,10 @@ def test_cantilever_that_tips_over() -> None:
         np.testing.assert_allclose(factors[1] + (factors[1] - factors[0]) / 3, exact, rtol=1e-4)
 
 
-def test_beam_between_forks_under_end_moments_tips_over() -> None:
-    """``pi sqrt(EI GJ)/L``, of which a beam that is bent a little before knows no more in linear buckling."""
+def test_beam_between_forks_under_end_moments_tips_over(caplog: pytest.LogCaptureFixture) -> None:
+    """``pi sqrt(EI GJ)/L``, of which a beam that is bent a little before knows no more, but says so."""
     for EI_y in (1e6, 20.0):
+        assert not caplog.messages
         factors = []
         for elements in (20, 40):
             model, beam = narrow(elements, EI_y)
@@ -274,6 +294,7 @@ def test_beam_between_forks_under_end_moments_tips_over() -> None:
                 model.add(Moment(node, (0, moment, 0)))
             factors.append(mbs.buckling(model).factors[0])
         assert factors[1] + (factors[1] - factors[0]) / 3 == pytest.approx(np.pi * np.sqrt(0.7), rel=1e-4)
+    assert caplog.text.count("on the way there") == 2
 
 
 def test_shaft_that_is_twisted_coils_up() -> None:
