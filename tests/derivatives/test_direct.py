@@ -217,7 +217,14 @@ def test_jumps_stops_and_any_query(build: Any, values: dict[str, float], queries
 
 
 @pytest.mark.usefixtures("held_steps")
-@pytest.mark.parametrize("lengths", [(0.3, 0.3), (1, 1, 0.5), (1, 0.1, 0.1), (1, 1, 1, 1, 1, 0.5, 0.1)])
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        (0.3, 0.3),
+        *(pytest.param(own, marks=pytest.mark.slow) for own in ((1, 1, 0.5), (1, 0.1, 0.1))),
+        (1, 1, 1, 1, 1, 0.5, 0.1),
+    ],
+)
 def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut starts, halved steps, whole ones after far shorter ones, also just after a jump; against the same steps."""
     monkeypatch.setattr(Given, "lengths", lengths)

@@ -557,7 +557,7 @@ def test_what_keeps_its_speed_at_all_speeds_is_not_critical() -> None:
     ball = model.add_node((0, 0, 0))
     model.add(RigidBody(ball, 2.0, (0.1, 0.1, 0.1)))
     model.add(Bearing(model.ground, ball, X, (200.0, 200.0, 200.0, 0.0, 0.0)))
-    diagram = mbs.campbell(model, np.linspace(3.0, 30.0, 10), count=4)
+    diagram = mbs.campbell(model, np.linspace(3.0, 27.0, 5), count=4)
     assert np.abs(diagram.angular - diagram.speeds[:, None]).min(axis=1) == pytest.approx(0.0, abs=1e-9)
     assert diagram.critical() == pytest.approx([10.0])
 

@@ -90,6 +90,7 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
+@cache
 def imports(path: Path, types: bool = False) -> set[str]:
     """Modules of this project that a file imports at run time, functions included; and those for types alone."""
     found: set[str] = set()

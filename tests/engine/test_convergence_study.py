@@ -37,9 +37,9 @@ def pendulum(group: str = "R3xSO3") -> mbs.Model:
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("formulation", ["stabilized", "index3", pytest.param("index2", marks=pytest.mark.slow)])
 def test_order_of_the_method(group: str, formulation: str) -> None:
-    """Two, with starting values that fit; the error of the reference, a tenth of the smallest step, is 1 percent."""
+    """Two, with starting values that fit; the error of the reference, a fifth of the smallest step, is 4 percent."""
     method = mbs.GeneralizedAlpha(0.8, formulation, "perturbed")
-    study = mbs.convergence_study(lambda: pendulum(group), method, STEPS, reference=STEPS[-1] / 10, t_end=0.4)
+    study = mbs.convergence_study(lambda: pendulum(group), method, STEPS, reference=STEPS[-1] / 5, t_end=0.4)
     assert list(study.errors) == list(study.orders) == COMPONENTS
     np.testing.assert_allclose(list(study.orders.values()), 2.0, atol=0.1)
     np.testing.assert_array_equal(study.steps, STEPS)

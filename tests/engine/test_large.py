@@ -89,10 +89,10 @@ def test_memory_of_a_system_grows_with_its_elements() -> None:
 
 def test_lines_are_banded_and_grids_sparse() -> None:
     assert isinstance(System(line(300)).solver, BandedSolver)
-    solver = System(grid(40)).solver
+    solver = System(grid(30)).solver
     assert isinstance(solver, SparseSolver)
     # a node meets four others and itself, six by six
-    assert solver.storage <= 36 * 5 * 41 * 41
+    assert solver.storage <= 36 * 5 * 31 * 31
 
 
 def test_a_grid_swings_like_the_same_grid_with_partial_pivots(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,12 +103,12 @@ def test_energy_is_lost_to_impacts() -> None:
 def test_energy_is_lost_to_friction() -> None:
     """Of second order in the step: between stored states the power is linear."""
     errors = []
-    for h in (0.02, 0.005):
+    for h in (0.02, 0.01):
         solution = sliding(h)
         lost, total = solution.contact_losses("floor"), solution.energy.total
         errors.append(np.abs(total + lost.impacts + lost.friction - total[0]).max())
         assert lost.friction[-1] == pytest.approx(0.5 * (4.09 + 0.01 * 9.0), rel=1e-3)
-    assert errors[1] < 0.1 * errors[0] < 1e-4
+    assert errors[1] < 0.3 * errors[0] < 3e-4
 
 
 def test_what_yields_has_no_losses_of_its_own() -> None:

@@ -22,6 +22,7 @@ from fem_mbs.elements import (
 )
 from fem_mbs.elements.joints.relative import RelativeJoint
 from fem_mbs.lie import so3
+from fem_mbs.static import start
 
 SECTION = BeamSection.circle(0.01, 2e11, 0.3, 7800)
 
@@ -128,7 +129,8 @@ def test_path_that_takes_too_many_steps_keeps_them() -> None:
     assert error.value.solution is not None and len(error.value.solution.t) == 3
 
 
-def test_free_fall_has_no_equilibrium() -> None:
+def test_free_fall_has_no_equilibrium(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "ITERATIONS", 20)  # more are in vain
     model = mbs.Model(gravity=(0, 0, -9.81))
     body = model.add_node((0, 0, 0), name="body")
     model.add(RigidBody(body, 1.0, (1, 1, 1)))
@@ -137,8 +139,9 @@ def test_free_fall_has_no_equilibrium() -> None:
     assert "node 'body' can" in str(error.value) and "a state nearer to it as initial" in str(error.value)
 
 
-def test_angles_beyond_half_a_turn_at_the_start_are_told() -> None:
+def test_angles_beyond_half_a_turn_at_the_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a motor turns so far a moment may turn, step by step."""
+    monkeypatch.setattr(start, "ITERATIONS", 20)  # more are in vain
     for load in ("torque", "moment"):
         model = mbs.Model()
         disc = model.add_node((0, 0, 0), name="disc")
