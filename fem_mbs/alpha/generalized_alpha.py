@@ -381,7 +381,7 @@ class GeneralizedAlpha(Method):
         body = np.matvec(state.R.mT[:, None], velocities).reshape(-1, 6)
         values[1, :n] -= system.kinematics.from_body(state.R, body).reshape(-1)
         values[0] -= (state.t - errors.t) * (values[1] - errors.values[1])
-        speeds = np.maximum(errors.speeds, worst(system, state.rates) + worst(system, values[1]))
+        speeds = np.maximum(errors.speeds, worst(system, state.rates)) + np.linalg.norm(velocities, axis=2).max(axis=0)
         return memory._replace(errors=errors._replace(values=values, until=state.t, speeds=speeds))
 
     def carried(self, system: System, state: State, memory: AlphaMemory) -> Array | None:

@@ -42,6 +42,9 @@ LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
+SHORTER = 0.5
+"""Share of the step before below which a step tells how accelerations change by itself: beside a long one it hardly
+would."""
 NOTHING = 1e-10
 """A local error, or a way in a step, of what rests, over the extent of the model or in rad."""
 EARLY, UNSEEN = 0.25, 0.1
@@ -97,12 +100,16 @@ def errors_of_step(
         crossed = not np.array_equal(branches, memory.branches)  # those of a file are of another type
     recent = restarted(before.now, state.t) if crossed else before  # the change of accelerations is that of this step
     slope, curvature = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0
+    if h < SHORTER * memory.h:
+        slope = (now - before.now) * (1.0 / h)
     if system.k:
         curvature = _curvature(system, now, recent, new.t, h, memory.steps)
     left = h**3 * defect(scheme, new, slope, curvature)
     local = float(np.maximum.reduce(np.abs(left * system.weight)))
-    last = before.error * (h / memory.h) ** 3
-    sudden = crossed or SUDDEN * last < local and (len(system.watched) > 0 or last > 0.0 or after_rest(memory, local))
+    sudden = crossed or is_sudden(system, memory, h, local)
+    if sudden:
+        left = h**3 * defect(scheme, new, (now - before.now) * (1.0 / h), curvature)
+        local = float(np.maximum.reduce(np.abs(left * system.weight)))
     if system.watched:
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
@@ -122,16 +129,17 @@ def errors_of_step(
         if recent.t_old == state.t:
             ratio, earlier = round((state.t - before.t_older) / h, DIGITS), before.older
         third = h * weights_of_third(scheme.parameters, ratio) @ np.array([now, before.now, earlier])
-        if crossed:
+        if crossed or sudden and memory.steps and system.watched:  # else motions that stand still may look like this
             third = left / h
         defects = (1.0 if sudden else (new.t - errors.t) / h) * np.array([left, third])
     history = AccelerationHistory(now, state.t, recent.now, recent.t_old, recent.old, local)
     return StepErrors(local, defects, history, branches, crossed)
 
 
-def after_rest(memory: AlphaMemory, local: float) -> bool:
-    """Whether a local error tells that something has begun to move what rested since the start."""
-    return memory.steps > 0 and local > NOTHING
+def is_sudden(system: System, memory: AlphaMemory, h: float, local: float) -> bool:
+    """Whether a local error tells of a kink, or that something has begun to move what rested since the start."""
+    last = memory.accelerations.error * (h / memory.h) ** 3
+    return SUDDEN * last < local and (len(system.watched) > 0 or memory.steps > 0 and local > NOTHING)
 
 
 def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float, h: float, steps: int) -> Array:

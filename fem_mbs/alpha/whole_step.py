@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SUDDEN, Over, after_rest, carried_on, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import SHORTER, Over, carried_on, is_sudden, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.newmark import (
     PLAIN,
     SAME,
@@ -71,18 +71,21 @@ def _step(
     """As that of the method; None where its errors ask for more than lines know."""
     before, missed, system = memory.accelerations, memory.predictor, scheme.system
     assert missed is not None
+    if h < SHORTER * memory.h:
+        return None
     last = before.error * (h / memory.h) ** 3
     rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
     solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
     report = solution.report
     new, a, predictor, local, report.speeds = lines.end(solution.unknown, state, h, missed.h)
     report.end_checked = lines.end_checked
-    sudden = SUDDEN * last < local and (last > 0.0 or after_rest(memory, local))
+    if is_sudden(system, memory, h, local):  # such a step tells of its error by itself alone
+        return None
     errors = memory.errors
     carries = errors is not None and (new.t > errors.until or local > errors.expected)
     now, matrix = new.vdot.reshape(-1), lines.kept()
     accelerations = AccelerationHistory(now, state.t, before.now, before.t_old, before.old, local)
-    looks = sudden or looked_at(memory.steps)
+    looks = looked_at(memory.steps)
     if looks or carries:
         if solution.linearization is None:  # nothing to look by
             return None
@@ -91,14 +94,14 @@ def _step(
                 return None
         if looks:
             sizes = lines.look(solution.value.rows)
-            report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:], sudden)
+            report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:])
         if carries and errors is not None:
             rows, after = solution.value.rows, solution.unknown
             over: Over
             if isclose(new.t - errors.t, h, rel_tol=SAME):
                 over = lines.carry(rows, after, errors.values)
             else:
-                over = partial(lines.carry_over_block, rows, after, errors, sudden)
+                over = partial(lines.carry_over_block, rows, after, errors)
             errors = carried_on(scheme, errors, new, accelerations, over)
     memory = AlphaMemory(
         *(h, memory.steps + 1, a, accelerations, predictor, solution.history, matrix),
@@ -443,15 +446,14 @@ class StepLines:
             self._run(self._carry, rows)
         return self._became.copy()
 
-    def carry_over_block(self, rows: Array, after: Array, begun: CarriedErrors, sudden: bool, values: Array) -> Array:
+    def carry_over_block(self, rows: Array, after: Array, begun: CarriedErrors, values: Array) -> Array:
         """As :meth:`StepEquations.carried_over_block`: have kernels read one large step with its matrix.
 
-        Its defects are those of so many steps, unless the last one was sudden, which is not under way any more.
+        Its defects are those of so many steps.
         """
         N, h, v, of = self._linear.shape[1], self._h, begun.flow[0], self._columns
         count = round((self._numbers[0] + h - begun.t) / h, 6)  # mostly a whole number
-        if not sudden:
-            self._defects *= count
+        self._defects *= count
         formulas = _formulas(self._key[0], count * h, h, h, PLAIN, 0.0)
         self._key, self._numbers[2:], factors = None, formulas, formulas[1:3, None]
         rows, rates = rows.copy(), self._row.numbers[of["v"].start : of["vdot"].stop].reshape(2, N)

@@ -77,8 +77,8 @@ class FixedStepMemory(NamedTuple):
     """Whether the last step was across a kink, or a part of such a one, and not as smooth as steps usually are."""
     crept: int = 0
     """Short parts in a row."""
-    tried: float = 0.0
-    """Local error of the nodes in a first step, where it is to fall in a shorter one as in smooth motions; else 0."""
+    tried: tuple[float, ...] = ()
+    """Local errors of the nodes in a first step that is halved, and in the halves, as if these were whole steps."""
 
 
 def _excess(of_nodes: float, of_all: float, path: float) -> float:
@@ -104,7 +104,8 @@ class FixedStep(StepControl):
 
     A step across a kink of a law (a stop that is met, a limit, friction that reverses) is taken in parts if its local
     error is above ``ALLOWED``. Their length follows the error until whole steps do. Where laws of users are asked, a
-    local error that is suddenly large tells of a kink; so does that of a first step that does not fall with it.
+    local error that is suddenly large tells of a kink. So does that of a first step that does not fall with it, down to
+    where functions do not bend in it.
 
     With ``narrow``, the part that crosses a kink is as short as can be, and those after it have smaller errors. What a
     step misses depends on where in it the kink lies, and that moves with the parameters of a model, while steps are
@@ -205,11 +206,14 @@ class FixedStep(StepControl):
         sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
         young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
         if first and len(kinks.system.watched) > len(kinks.system.kinked) and not (memory.part or crossed):
-            speed = kinks.speed()
-            if not memory.tried and _excess(of_nodes, 0.0, speed * h) > 1.0 and kinks.bend():
-                return False, {"tried": of_nodes / share, "halvings": memory.halvings + 1}
-            if share * FALLS[0] * memory.tried < of_nodes < share * FALLS[1] * memory.tried:
-                return False, {"usual": error / share, "halvings": memory.halvings - 1, "speed": speed}
+            tried, now = memory.tried, of_nodes / share
+            smooth = bool(tried) and FALLS[0] * tried[-1] < now < FALLS[1] * tried[-1]
+            if smooth or not tried and _excess(of_nodes, 0.0, kinks.speed() * h) > 1.0:
+                if kinks.bend():
+                    return False, {"tried": (*tried, now), "halvings": memory.halvings + 1}
+                if smooth:
+                    whole = memory.halvings - len(tried)
+                    return False, {"usual": max(*tried, error / share), "halvings": whole, "speed": kinks.speed()}
         if not (memory.part or crossed or sudden and not young or first and memory.tried):
             changes = {"branches": branches, "usual": error / share, "rough": False}
             if not first:
