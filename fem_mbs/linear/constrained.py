@@ -162,22 +162,23 @@ class Projection:
 
 
 def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:
-    """Solve with the matrix without compliance."""
+    """Solve with the matrix without compliance, of one right-hand side or of several columns at once."""
 
     def solve_least(right: Array) -> Array:
-        if right.ndim == 2:
-            return np.reshape([solve_least(column) for column in right.T], right.T.shape).T
         contradicts = _idle(solve, n, compliance, solve(right)[n:])
         right = right.copy()
-        right[n:] += compliance * contradicts
+        right[n:] += (compliance * contradicts.T).T
         x = solve(right)
-        rest, left = x[n:], np.inf
+        rest, left, times, goes_on = x[n:], np.inf, np.ones(right.shape[1:]), np.ones(right.shape[1:], np.bool_)
         for count in range(2, PASSES):
             more = _without_effect(solve, n, compliance, rest)
-            x, before, left, rest = x + more, left, np.abs(more[n:] - rest).max(initial=0.0), more[n:]
-            if count > 2 and not SETTLED * np.abs(x[n:]).max(initial=0.0) < left < before:
+            before, left = left, np.abs(more[n:] - rest).max(axis=0, initial=0.0)
+            x, rest, times = x + goes_on * more, np.where(goes_on, more[n:], rest), times + goes_on
+            settled = SETTLED * np.abs(x[n:]).max(axis=0, initial=0.0)
+            goes_on = goes_on & ((count == 2) | (settled < left) & (left < before))
+            if not goes_on.any():
                 break  # what is left does nothing
-        x[n:] -= count * rest
+        x[n:] -= times * rest
         return x
 
     return solve_least
@@ -185,7 +186,9 @@ def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:
 
 def _without_effect(solve: Solve, n: int, compliance: Array, multipliers: Array) -> Array:
     """``S_c^-1 (0, -c mu)``."""
-    return solve(np.append(np.zeros(n), -compliance * multipliers))
+    right = np.zeros((n + len(multipliers), *multipliers.shape[1:]))
+    right[n:] = -(compliance * multipliers.T).T
+    return solve(right)
 
 
 def _idle(solve: Solve, n: int, compliance: Array, multipliers: Array) -> Array:

@@ -256,6 +256,18 @@ def test_multipliers_have_the_least_norm_at_every_state(group: str) -> None:
         np.testing.assert_allclose(scaled, least, rtol=0, atol=1e-8 * np.abs(scaled).max())
 
 
+def test_several_right_hand_sides_are_solved_as_one_by_one() -> None:
+    """Also those that contradict each other, and none."""
+    solution = mbs.simulate(door(3, "R3xSO3")[0], 0.02, 0.02)
+    system, motion = solution.system, solution.motion(0)
+    evaluation = system.evaluate(motion, solution.multipliers_all[0], system.prescribe(motion.t))
+    factors = system.solver.factor(tangent.leading_matrix(system, evaluation))
+    right = np.random.default_rng(0).normal(size=(system.size, 4))
+    right[:, 3] = 0.0
+    one_by_one = np.transpose([factors.solve(column) for column in right.T])
+    np.testing.assert_allclose(factors.solve(right), one_by_one, rtol=0, atol=1e-11 * np.abs(one_by_one).max())
+
+
 def test_ten_turns_leave_nothing_behind() -> None:
     """A driven wheel on two bearings: after each turn the reactions are those of the turn before."""
     model = mbs.Model(gravity=(0, 0, -9.81))
