@@ -161,7 +161,7 @@ class GeneralizedAlpha(Method):
         try:
             there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
             memory = self._begin(system, state, h, there)
-        except unsolved(system):  # nothing tells what lasts of them
+        except FAILURES:  # nothing tells what lasts of them
             return self._begin(system, state, h, now)
         moves = system.weight * h**system.orders  # of accelerations and of rates
         if np.abs(moves * (memory.accelerations.now - now)).max() > LOST * np.abs(moves * now).max():
@@ -304,7 +304,7 @@ class GeneralizedAlpha(Method):
             now = highest_derivatives(system, state)
             values[1] += np.where(system.orders == 2, self.coefficients.C_q * h * (now - history.now), 0.0)
             if errors.values.any():
-                with suppress(*unsolved(system)):
+                with suppress(*FAILURES):
                     older = history.now + now - ahead(system, state, soon)
                     history = history._replace(t_older=state.t - soon, older=older)
         return started._replace(errors=errors._replace(values=values), accelerations=history)
@@ -324,7 +324,7 @@ class GeneralizedAlpha(Method):
         memory = self.prepared(system, state, h, memory)
         if memory.before is None or not self._corrects(system):
             return memory
-        with suppress(*unsolved(system)):
+        with suppress(*FAILURES):
             there = self.trial(system, state, h, memory)
             memory = self._corrected(system, state, h, memory, highest_derivatives(system, there))
         return memory
@@ -415,8 +415,3 @@ class GeneralizedAlpha(Method):
     def doubt(self, system: System, state: State, h: float) -> str:
         """Of index 3, that velocities leave their constraints."""
         return "" if self.scheme(system).kind.closes_velocities else instability(system, state, h, self.rho_inf)
-
-
-def unsolved(system: System) -> tuple[type[Exception], ...]:
-    """How trials may end that then tell nothing: where friction jams, the shortest steps have no solution, too."""
-    return FAILURES if system.readers else ()

@@ -250,15 +250,9 @@ def starting(
 ) -> AlphaMemory:
     """Starting values for a step: those that there are, or as after an impact, without vibrations.
 
-    These come from a trial step, which may have no solution. Errors are carried to the end of each step near contacts.
+    Errors are carried to the end of each step near contacts.
     """
-    try:
-        if anew:
-            started = method.restart(system, inner, h)
-        else:
-            started = method.prepared(system, inner, h, alpha, GROWTH)
-    except FAILURES:
-        started = method.after_jump(system, inner, inner, h, alpha)
+    started = method.restart(system, inner, h) if anew else method.prepared(system, inner, h, alpha, GROWTH)
     return started._replace(errors=due(alpha.errors))
 
 
