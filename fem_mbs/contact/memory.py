@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from fem_mbs.alpha.local_error import worst
 from fem_mbs.alpha.newmark import AlphaMemory
 from fem_mbs.arrays import Array, BoolArray
@@ -41,6 +43,17 @@ class Watch(NamedTuple):
     """Elements ``(E,)`` whose gaps may have closed."""
 
 
+class Search(NamedTuple):
+    """What it has cost to find when contacts close or stop to slide."""
+
+    tried: Array = np.zeros(0)
+    """Parts that were tried for each contact, ``(C,)``."""
+    pause: int = 0
+    """Steps near contacts for which nothing is located, as it was in vain."""
+    longer: int = 0
+    """How many these are where it is in vain once more."""
+
+
 class ContactMemory(NamedTuple):
     """What the method goes on with."""
 
@@ -60,6 +73,7 @@ class ContactMemory(NamedTuple):
     """Those that had more impacts than were located."""
     damped: int = 0
     """Smooth parts that were made by Euler's method: they had gained energy, or had no solution."""
+    search: Search = Search()
 
 
 class Standing(NamedTuple):

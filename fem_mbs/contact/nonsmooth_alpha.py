@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import errors_after, placed, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
+from fem_mbs.contact.memory import ContactMemory, Search, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     SHORTER,
     balanced,
@@ -43,15 +43,23 @@ from fem_mbs.contact.smooth import (
     turned,
 )
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
-from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked
-from fem_mbs.contracts.unilateral import TIME, TOUCHING
+from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked, listed
+from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import PLACED, deep
-from fem_mbs.newton import Newton, NotConvergedError
+from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.system.system import System
 
 RESTING = 1e-3
 """Speed of approach of which nothing comes back, of the largest that the contact has seen."""
+LONGEST_PAUSE = 63
+"""Steps at most for which nothing is located, after some in which it was in vain: there were more impacts, or what they
+set off was not resolved."""
+SEVERAL = 2.0
+"""Parts that are tried in a step in the mean, above which a run warns."""
+CROWDED = 1e-3
+"""Part of a step up to an impact or a stop that is so short that what is left is not resolved, and no more is located.
+"""
 LEFT_OVER = 1e-9
 """Share of a step that is not worth a part."""
 GAINED = 1e-3
@@ -129,7 +137,10 @@ class NonsmoothAlpha(Method):
         touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
         stepper, inner = frame(contacts, self.smooth_method, state, touches)
         watch = Watch(np.full(contacts.elements, -np.inf))
-        return ContactMemory(stepper.init(contacts.open, inner, h), touches, np.zeros(contacts.count), watch, longest=h)
+        none = np.zeros(contacts.count)
+        return ContactMemory(
+            stepper.init(contacts.open, inner, h), touches, none, watch, longest=h, search=Search(none)
+        )
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
@@ -169,6 +180,14 @@ class NonsmoothAlpha(Method):
                 "anew with the damping of Euler's implicit method: what impacts set off is not resolved; try a smaller "
                 "step, or contacts that yield"
             )
+        tries = memory.search.tried
+        if (tried := int(tries.sum())) > SEVERAL * memory.steps:
+            part, most = contacts.named(int(tries.argmax()))[0], int(tries.max())
+            texts.append(
+                f"most of the time went into {tried} trials in {memory.steps} steps of when contacts close or stop to "
+                f"slide, {most} of them for {part}: try NonsmoothAlpha(locate=0), which is of order 1 there, or a "
+                "contact that yields"
+            )
         if contacts.count:
             balance = memory.balance
             if balance.most > GAINED * balance.motion:
@@ -186,14 +205,27 @@ class NonsmoothAlpha(Method):
             far = far_step(contacts, self.smooth_method, state, h, memory)
             return far or self._in_parts(contacts, Standing(state, memory), h)
         except NotConvergedError as failure:  # its equations may be those of another system
-            raise NotConvergedError(str(failure), failure.report) from None
+            closed, slides = memory.touches, memory.touches & contacts.at_edge(state)
+            text = str(failure)
+            for marked, what in ((closed & ~slides, "closed"), (slides, "closed and sliding")):
+                if marked.any():
+                    parts = dict.fromkeys(contacts.named(c)[0] for c in np.flatnonzero(marked).tolist())
+                    text += f"; {what} where it began: {listed(parts)}"
+            raise NotConvergedError(text, failure.report) from None
 
     def _in_parts(self, contacts: Contacts, point: Standing, h: float) -> Step:
-        method, end, left, error = self.smooth_method, point.state.t + h, h, 0.0
+        method, end, left, error, tried = self.smooth_method, point.state.t + h, h, 0.0, 0
         report: Report | None = None
-        for count in range(self.locate + 1):
-            begin, most = point, self.locate - count
-            part = partial(smooth_part, contacts, method, begin)
+        memory, search = point.memory, point.memory.search
+        most, tries = 0 if search.pause else self.locate, search.tried
+
+        def part(tau: float, near: Smooth | None = None) -> Smooth:
+            nonlocal tried
+            tried += 1
+            return smooth_part(contacts, method, begin, tau, near)
+
+        while True:
+            begin, tried, stops = point, 0, None
             smooth = whole = part(left)
             smooth, hit, there = _met(contacts, part, begin, smooth, most)
             gone = smooth.point.state.t - begin.state.t
@@ -201,26 +233,27 @@ class NonsmoothAlpha(Method):
                 smooth = stopped(contacts, part, begin, smooth, stops)
                 smooth, hit, there = _met(contacts, part, begin, smooth, most)
                 gone = smooth.point.state.t - begin.state.t
+            if tried > 1 and (found := stops if hit is None else hit == hit.min()) is not None:
+                tries = tries.copy()
+                tries[found.argmax()] += tried - 1
             left = 0.0 if smooth is whole else left - gone
             if hit is None:
                 point = ended(contacts, method, smooth, h)
-            elif not there:
-                if (hit < 1.0).any():
-                    part_hit, place = contacts.named(int(hit.argmin()))
-                    raise NotConvergedError(
-                        f"{part_hit}: more impacts than are located in a step, and its {part_hit.contacts[place]} "
-                        "would be passed through: try a smaller step"
-                    )
-                point = self._pushed_out(contacts, begin, smooth, h)
-            else:
+            elif there:
                 point = self._struck(contacts, begin, smooth, h)
+            else:
+                point = self._unlocated(contacts, begin, smooth, hit, h)
             error = max(error, smooth.error)
             report = smooth.report if report is None else _both(report, smooth.report)
             if left <= LEFT_OVER * h:
                 break
-        assert report is not None
-        memory = point.memory
-        memory = memory._replace(steps=memory.steps + 1, longest=max(memory.longest, h))
+            most = most - 1 if gone > CROWDED * h else 0
+        after, pause, longer = point.memory, max(search.pause - 1, 0), search.longer
+        if tries is not search.tried and not search.pause:
+            in_vain = (after.damped, after.unlocated) != (memory.damped, memory.unlocated)
+            pause, longer = (longer, min(2 * longer + 1, LONGEST_PAUSE)) if in_vain else (0, 0)
+        steps, longest = after.steps + 1, max(after.longest, h)
+        memory = after._replace(steps=steps, longest=longest, search=Search(tries, pause, longer))
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
@@ -242,6 +275,51 @@ class NonsmoothAlpha(Method):
         return replace(near, t=t, x=x, R=R, v=near.v + dt * near.vdot, u=near.u + du)
 
     # impacts
+
+    def _unlocated(self, contacts: Contacts, begin: Standing, smooth: Smooth, hit: Array, h: float) -> Standing:
+        """After a part with more impacts than are located: these act at its end."""
+        try:
+            if (hit < 1.0).any():
+                part, place = contacts.named(int(hit.argmin()))
+                raise NotConvergedError(
+                    f"{part}: more impacts than are located in a step, and its {part.contacts[place]} "
+                    "would be passed through: try a smaller step"
+                )
+            point = self._pushed_out(contacts, begin, smooth, h)
+        except FAILURES:
+            closed = self._closed(contacts, begin, smooth, hit)
+            if closed is None:
+                raise
+            point = ended(contacts, self.smooth_method, closed, h)
+        return Standing(point.state, point.memory._replace(unlocated=begin.memory.unlocated + 1))
+
+    def _closed(self, contacts: Contacts, begin: Standing, smooth: Smooth, hit: Array | None) -> Smooth | None:
+        """The same part, with all that it hits closed at its end by forces; None if something comes back from there.
+
+        What is stiff is not deformed by it, as it is where one of its nodes is pushed out.
+        """
+        first, touches, h = begin.state, begin.memory.touches.copy(), smooth.point.state.t - begin.state.t
+        while hit is not None:
+            touches = touches | np.isfinite(hit)
+            if contacts.restitution[np.isfinite(hit)].any():
+                return None
+            point = Standing(first, begin.memory._replace(touches=touches))
+            try:
+                smooth = smooth_part(contacts, self.smooth_method, point, h)
+            except FAILURES:
+                return None
+            if smooth.impulsive:
+                return None
+            hit = hits(contacts, point, smooth)
+        (state, memory), approach = smooth.point, begin.memory.approach.copy()
+        own = Selection(contacts, touches & ~begin.memory.touches & contacts.pushing(state))
+        rates, P, u = own.here(first).rates(), h * contacts.forces(state)[own.numbers], state.u.copy()
+        rows = contacts.taken(u, own.numbers)
+        u[rows[:, IMPULSES]] += P
+        u[rows[:, TIME]] = state.t
+        u[rows[:, WORK]] -= 0.5 * (P * rates).sum(axis=1)
+        approach[own.numbers] = np.maximum(approach[own.numbers], -rates[:, 0])
+        return smooth._replace(point=Standing(replace(state, u=u), memory._replace(approach=approach)))
 
     def _struck(self, contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Standing:
         """After the impulses of all that touch."""
@@ -275,7 +353,7 @@ class NonsmoothAlpha(Method):
         pushed[contacts.within(gaps, TOUCHING)] = True
         touches = Selection(contacts, pushed)
         watch = Watch(until, limits=memory.watch.limits)
-        moved = Standing(state, memory._replace(unlocated=memory.unlocated + 1, watch=watch))
+        moved = Standing(state, memory._replace(watch=watch))
         rates = touches.here(begin.state).rates()
         struck = self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
         end, gains = balanced(contacts, begin, struck)

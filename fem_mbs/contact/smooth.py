@@ -65,7 +65,7 @@ def far_step(
     contacts: Contacts, method: GeneralizedAlpha, first: State, h: float, memory: ContactMemory
 ) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
-    alpha, touches, approach, watch, balance, steps, longest, unlocated, damped = memory
+    alpha, touches, approach, watch, balance, steps, longest, unlocated, damped, search = memory
     if watch.gap is not None or watch.first <= first.t:
         return None
     if alpha.before is not None or h > GROWTH * alpha.h and h > alpha.resolves:
@@ -83,7 +83,8 @@ def far_step(
     if balance.energy is not None:
         balance = balance._replace(energy=None)
     longest = longest if h <= longest else h
-    memory = ContactMemory(step.memory, touches, approach, watch, balance, steps + 1, longest, unlocated, damped)
+    counts = steps + 1, longest, unlocated, damped
+    memory = ContactMemory(step.memory, touches, approach, watch, balance, *counts, search)
     report = step.report
     return Step(state, memory, report if report.local_error is None else contacts.report(report), step.error or 0.0)
 

@@ -1,0 +1,86 @@
+"""Long and flexible systems with many contacts: what is tried again and again, and what a run says of it."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+import fem_mbs as mbs
+from fem_mbs.contact.memory import ContactMemory
+from fem_mbs.elements import Ball, Contact, Cylinder, Plane, RevoluteJoint, RigidBody
+from fem_mbs.newton import NotConvergedError
+
+LINK = 0.05
+
+
+def chain(links: int) -> mbs.Model:
+    """Rigid links in hinges, which fall on a cylinder with friction."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    nodes = [model.add_node((LINK * (k - 0.4 * links), 0, 0.125)) for k in range(links)]
+    for k, node in enumerate(nodes):
+        model.add(RigidBody(node, 0.05, [1e-5] * 3))
+        model.add(Contact(model.ground, node, Cylinder(0.1, 0.2, (0, 1, 0)), Ball(0.008), friction=0.3), name=f"on {k}")
+    for k in range(links - 1):
+        hinge = LINK * (k + 0.5 - 0.4 * links)
+        model.add(RevoluteJoint(nodes[k], nodes[k + 1], (0, 1, 0), (hinge, 0, 0.125)))
+    return model
+
+
+def last_memory(monkeypatch: pytest.MonkeyPatch) -> list[ContactMemory]:
+    """What the method goes on with, step by step."""
+    seen: list[ContactMemory] = []
+    plain = mbs.NonsmoothAlpha._in_parts
+
+    def in_parts(self: mbs.NonsmoothAlpha, *given):  # type: ignore[no-untyped-def]
+        step = plain(self, *given)
+        seen.append(step.memory)
+        return step
+
+    monkeypatch.setattr(mbs.NonsmoothAlpha, "_in_parts", in_parts)
+    return seen
+
+
+def test_a_chain_on_a_cylinder_fails_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trial step without a solution tells nothing; where impacts are many, they are not sought one by one."""
+    seen = last_memory(monkeypatch)
+    solution = mbs.simulate(chain(8), 0.2, 0.005)
+    assert solution.success and len(solution.t) < 50
+    assert seen[-1].unlocated > 0
+    energy = solution.energy.total
+    assert (np.diff(energy) < 1e-3 * abs(np.ptp(energy))).all()
+
+
+def test_what_costs_most_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """A ball that bounces twice in each step; one that falls once has no such warning."""
+    texts = []
+    for height in (1e-3, 0.3):
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        ball = model.add_node((0, 0, 0.1 + height))
+        model.add(RigidBody(ball, 1.0, [0.004] * 3))
+        model.add(Contact(model.ground, ball, Plane(), Ball(0.1), restitution=1.0), name="floor")
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            mbs.simulate(model, 0.4, 0.04)
+        texts.append(caplog.text)
+    assert "most of the time went into" in texts[0] and "for Contact 'floor'" in texts[0] and "locate=0" in texts[0]
+    assert "most of the time" not in texts[1]
+
+
+def test_a_step_that_fails_names_what_was_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By whether it slides."""
+
+    def fails(*_: object) -> None:
+        raise NotConvergedError("no convergence")
+
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    for x, speed in ((0.0, 1.0), (1.0, 0.0)):
+        ball = model.add_node((x, 0, 0.1), velocity=(speed, 0, 0), name=f"ball {x:g}")
+        model.add(RigidBody(ball, 1.0, [0.004] * 3))
+        model.add(Contact(model.ground, ball, Plane(), Ball(0.1), friction=0.3), name=f"floor {x:g}")
+    monkeypatch.setattr("fem_mbs.contact.nonsmooth_alpha.smooth_part", fails)
+    with pytest.raises(
+        mbs.FemMbsError, match="; closed where it began: Contact 'floor 1'; closed and sliding where it"
+    ):
+        mbs.simulate(model, 0.1, 0.01)
