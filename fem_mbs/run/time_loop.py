@@ -45,13 +45,12 @@ from fem_mbs.run.monitors import (
     BentReactions,
     CoarseMeshes,
     CutSteps,
-    DampersThatTurn,
     DriveJumps,
     PassedThrough,
     SharedLoads,
-    damped_between,
 )
 from fem_mbs.run.recorder import GlobalError
+from fem_mbs.run.turning_dampers import DampersThatTurn, damped_between
 from fem_mbs.solution.history import Accuracy, Outcome
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import frozen

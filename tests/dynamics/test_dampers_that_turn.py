@@ -26,7 +26,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.elements.beams.mesh import node_shares
-from fem_mbs.run.monitors import damped_between, missed_in_turns
+from fem_mbs.run.turning_dampers import damped_between, missed_in_turns
 
 TOLD = re.compile(r"(\S+ '[^']+').*: steps are too long for dampers .* they push with (\S+) N where")
 SPEED, TAU = 10.0, 0.01
