@@ -254,6 +254,11 @@ class Contacts:
         result[numbers] = True
         return result
 
+    def pressure(self, state: State) -> float:
+        """All that presses, by what gaps are measured by, J."""
+        numbers, values = self.carried(state)
+        return float(values[:, FORCES.start] @ self.size[numbers])
+
     def pressed_most(self, state: State) -> int:
         """The contact with the largest pressure."""
         numbers, values = self.carried(state)

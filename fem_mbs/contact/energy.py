@@ -24,7 +24,7 @@ EXCHANGED, TURNED = 1e-2, 0.05
 """Gains that pass: of what the parts exchange in a step, and of kinetic energy, times the cube of what turns, rad."""
 MOST_TURN = 0.3
 ROUNDING = 1e-12
-"""Of all energies."""
+"""Of all energies, and of the work of what presses along what gaps are measured by."""
 
 
 class EnergyAt(NamedTuple):
@@ -96,8 +96,11 @@ class Gain(NamedTuple):
         return float(self.end.cells[:, :2].sum())
 
 
-def gained(system: System, first: State, last: State, before: EnergyAt | None = None) -> Gain:
-    """What a step has gained; energies ``before`` are those of the first state, where they are known."""
+def gained(system: System, first: State, last: State, before: EnergyAt | None = None, pressed: float = 0.0) -> Gain:
+    """What a step has gained; energies ``before`` are those of the first state, where they are known.
+
+    Contacts that are ``pressed`` (J, by their sizes) stay where they are to rounding, whatever moves.
+    """
     h, before, after = last.t - first.t, before or energy_at(system, first), energy_at(system, last)
     work = 0.5 * h * (before.power + after.power)
     work += 0.5 * (_by_time(system, first, before, last.t) - _by_time(system, last, after, first.t))
@@ -106,7 +109,7 @@ def gained(system: System, first: State, last: State, before: EnergyAt | None = 
     doubt = 4.0 * EXCHANGED * h * (abs(before.power) + abs(after.power))
     passes = EXCHANGED * np.abs(after.cells - before.cells).sum() + TURNED * turn**3 * before.cells[:, 0].sum()
     gain = float(after.cells.sum() - before.cells.sum() - work - doubt)
-    gain -= ROUNDING * float(np.abs(before.cells).sum())
+    gain -= ROUNDING * (float(np.abs(before.cells).sum()) + pressed)
     more = max(0.0, gain - float(passes))
     return Gain(more, gain, after)
 

@@ -157,7 +157,7 @@ def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Stand
     """The end of a part with what it has gained, and whether that is more than passes."""
     states = contacts.without(first.state), contacts.without(last.state)
     before = first.memory.balance
-    gain = gained(contacts.open, *states, before.energy)
+    gain = gained(contacts.open, *states, before.energy, contacts.pressure(last.state))
     balance = before.after(gain, contacts.pressed_most(last.state))
     return Standing(last.state, last.memory._replace(balance=balance)), gain.more > 0.0
 

@@ -71,7 +71,8 @@ USUAL = (
     "SphericalJoint=BallJoint PrismaticJoint=SliderJoint,TranslationalJoint UniversalJoint=CardanJoint,HookeJoint "
     "GeneralJoint=GenericJoint PointOnLineJoint=InLineJoint PointOnPlaneJoint=InPlaneJoint Moment=Torque "
     "Coupling=Gear,GearJoint,RackAndPinion JointSpring=TorsionSpring,TorsionalSpring,TorsionalSpringDamper "
-    "PointMass=Mass,ConcentratedMass Ball=Sphere Box=Brick,Cuboid Plane=Floor,Wall Beam=Cable,TimoshenkoBeam "
+    "PointMass=Mass,ConcentratedMass Ball=Sphere Box=Brick,Cuboid,Cube Cylinder=Disc,Disk,Wheel "
+    "Plane=Floor,Wall,HalfSpace center=point,position,location Beam=Cable,TimoshenkoBeam "
     "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline"
 )
 """Names, and what others call it."""

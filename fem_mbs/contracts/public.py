@@ -148,6 +148,8 @@ INSTEAD = {
     "material": "E, nu and rho are numbers of their own; a dict of them is handed on by **",
 }
 """What does what an argument is asked for that is not there."""
+OF_SHAPES = {"point", "position", "center", "normal", "radius", "size"}
+"""What a contact is asked for, of one of its bodies or without a word of which, and its shapes have."""
 
 
 def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[str, Any], method: bool) -> str:
@@ -166,7 +168,10 @@ def misfit(function: Callable[..., Any], given: Iterable[Any], named: Mapping[st
             alone = [each.name for each in signature.parameters.values() if each.kind is each.KEYWORD_ONLY]
             byname = f"; by name alone {', '.join(alone)}" if alone else ""
             return f"{error}; it takes {', '.join(known[: len(known) - len(alone)])}{byname}"
-        hint = INSTEAD.get(other, "") or (makers(type(next(iter(given), None)), other) if method else "")
+        hint = INSTEAD.get(other, "")
+        if "shape_a" in known and other.removesuffix("_a").removesuffix("_b") in OF_SHAPES:
+            hint = "shapes say it, as Ball(radius, center=...) and Plane(normal, point)"
+        hint = hint or (makers(type(next(iter(given), None)), other) if method else "")
         return renamed(other, known) or f"has no argument '{other}'; {hint or nearest(other, known, 'it takes')}"
     return ""
 

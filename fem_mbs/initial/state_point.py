@@ -119,7 +119,10 @@ def refuse_impacts(system: System, method: Method) -> None:
 
 PRESSED, DEPTH = 10.0, 1e-4
 """A force so many times all others together, by a depth of so much of the extent, or in rad, is hardly meant."""
-PLACED = "place the bodies, or the ends of stops, so that they touch at most; a Plane is solid against its normal"
+PLACED = (
+    "place the bodies, or the ends of stops, so that they touch at most; center= of shapes and the point of a Plane "
+    "are in the world, and a Plane is solid against its normal"
+)
 
 
 def deep(system: System, motion: Motion) -> Iterator[tuple[str, str]]:
@@ -153,7 +156,9 @@ def _deeper(system: System, batch: Any, motion: Motion, least: float) -> Iterato
     for row in np.flatnonzero(gaps.min(axis=1, initial=0.0) < -least * size).tolist():
         part, k = batch.part(row) if batch.unilateral else batch.owners[row], int(gaps[row].argmin())
         what = f"its {part.contacts[k]}" if part.contacts else "it"
-        yield str(part), f"{what} is {-gaps[row, k]:.3g} {unit} deep at t = {motion.t:g} s"
+        nodes = [str(own) for own in part.nodes] if not batch.angle else []
+        between = f", between {' and '.join(nodes)}," if len(nodes) == 2 else ""
+        yield str(part), f"{what}{between} is {-gaps[row, k]:.3g} {unit} deep at t = {motion.t:g} s"
 
 
 def _largest(system: System, forces: Array) -> float:

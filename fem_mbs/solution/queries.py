@@ -24,6 +24,7 @@ from fem_mbs.contracts import (
     State,
     checked,
     choice,
+    listed,
     of_kind,
     shown,
     text,
@@ -461,10 +462,13 @@ class Queries(Public):
         return found
 
     def _contact(self, contact: ElementOrName) -> Element:
-        found = of_kind(self._part(contact, "contact"), Element, f"{type(self).__name__}: contact")
-        if not found.contacts:
-            raise ModelError(f"{found} has no contacts; a Contact, a Rope and a JointStop with restitution have")
-        return found
+        found = self._part(contact, "contact")
+        if isinstance(found, Element) and found.contacts:
+            return found
+        nodes = {found} if isinstance(found, Node) else {*found.nodes}
+        its = listed([own for own in self.system.elements if own.contacts and nodes & {*own.nodes}])
+        kinds = "a Contact, a Rope and a JointStop with restitution have"
+        raise ModelError(f"{found} has no contacts; {kinds}, and of its nodes there are: {its}")
 
     def _check_number(self, k: int) -> None:
         if not -len(self.t) <= k < len(self.t):
