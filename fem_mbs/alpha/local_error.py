@@ -106,7 +106,8 @@ def errors_of_step(
         curvature = _curvature(system, now, recent, new.t, h, memory.steps)
     left = h**3 * defect(scheme, new, slope, curvature)
     local = float(np.maximum.reduce(np.abs(left * system.weight)))
-    sudden = crossed or is_sudden(system, memory, h, local)
+    last = before.error * (h / memory.h) ** 3
+    sudden = crossed or SUDDEN * last < local and counts(system, memory, local)
     if sudden:
         left = h**3 * defect(scheme, new, (now - before.now) * (1.0 / h), curvature)
         local = float(np.maximum.reduce(np.abs(left * system.weight)))
@@ -136,10 +137,9 @@ def errors_of_step(
     return StepErrors(local, defects, history, branches, crossed)
 
 
-def is_sudden(system: System, memory: AlphaMemory, h: float, local: float) -> bool:
-    """Whether a local error tells of a kink, or that something has begun to move what rested since the start."""
-    last = memory.accelerations.error * (h / memory.h) ** 3
-    return SUDDEN * last < local and (len(system.watched) > 0 or memory.steps > 0 and local > NOTHING)
+def counts(system: System, memory: AlphaMemory, local: float) -> bool:
+    """Whether a local error that rises tells of a kink, or of what begins to move: not what rests since the start."""
+    return len(system.watched) > 0 or memory.steps > 0 and local > NOTHING
 
 
 def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float, h: float, steps: int) -> Array:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SHORTER, Over, carried_on, is_sudden, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import SHORTER, SUDDEN, Over, carried_on, counts, looked_at, tolerances, unseen_forces
 from fem_mbs.alpha.newmark import (
     PLAIN,
     SAME,
@@ -79,7 +79,7 @@ def _step(
     report = solution.report
     new, a, predictor, local, report.speeds = lines.end(solution.unknown, state, h, missed.h)
     report.end_checked = lines.end_checked
-    if is_sudden(system, memory, h, local):  # such a step tells of its error by itself alone
+    if SUDDEN * last < local and counts(system, memory, local):  # such a step tells of its error by itself alone
         return None
     errors = memory.errors
     carries = errors is not None and (new.t > errors.until or local > errors.expected)
