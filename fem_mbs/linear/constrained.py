@@ -96,14 +96,14 @@ class LeastNormSolver(LinearSolver):
 
     def factor(self, values: Array) -> Factors:
         met = np.minimum(self._met(values), self._most)
-        compliance, values = COMPLIANCE * np.where(met < np.inf, met, 1.0), values.copy()
+        compliance, values = COMPLIANCE * met, values.copy()
         values[self._diagonal[self.n :]] -= compliance
         factors = self._solver.factor(values)
         return Factors(_least_norm(factors.solve, self.n, compliance), (compliance, *factors.arrays))
 
-    def bound(self, values: Array) -> None:
-        """From now on no compliance is larger than for these values, of bodies whose loads do not stiffen them yet."""
-        self._most = self._met(values)
+    def bound(self, values: Array, loads: float) -> None:
+        """From now on no compliance is larger than for these values, and for the stiffness that loads may make yet."""
+        self._most = self._met(values, 1.0, loads)
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         factors = self._solver.restore(arrays[1:])
@@ -122,17 +122,19 @@ class LeastNormSolver(LinearSolver):
         values[self._diagonal[self.n :]] = -compliance
         return Projection(self._solver.factor(values).solve, metric, compliance)
 
-    def _met(self, values: Array) -> Array:
-        """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands there; else inf."""
+    def _met(self, values: Array, light: float = LIGHT, least: float = 0.0) -> Array:
+        """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands there."""
         B, units = values[self._of_B], self._units[self._column]
         K = np.abs(values[self._diagonal[: self.n]])[self._column] * units**2
         heaviest = np.zeros(self.m)
         np.maximum.at(heaviest, self._row, np.where(B != 0.0, K, 0.0))
-        K = np.maximum(K, LIGHT * heaviest[self._row])
+        K = np.maximum(K, light * heaviest[self._row])
+        if least or not K.any():  # what nothing stiffens is as stiff as the stiffest
+            K = np.where(K > 0.0, K, K.max(initial=least) or 1.0)
         squared = np.abs(B * units) ** 2
         met = sums(self._row, np.divide(squared, K, out=np.zeros_like(K), where=K > 0.0), self.m)
         there = np.abs(values[self._diagonal[self.n :]])
-        return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or np.inf))
+        return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or 1.0))
 
 
 class Projection:

@@ -158,8 +158,8 @@ class LinearSolver:
         """Factor the matrix with these stored values, real or complex."""
         raise NotImplementedError
 
-    def bound(self, values: Array) -> None:
-        """From now on nothing is added to a matrix that is large beside these values."""
+    def bound(self, values: Array, loads: float) -> None:
+        """From now on nothing is added that is large beside these values and the stiffness that loads may make."""
 
     def restore(self, arrays: Sequence[Array]) -> Factors | None:
         """The factorised matrix of which these are the ``arrays``; None if they are those of another solver."""

@@ -132,11 +132,16 @@ class Equations:
         """Factor the matrix."""
         return self.system.solver.factor(self.stored(evaluation)).solve
 
-    def handle_repeated(self, evaluation: Evaluation, when: str) -> None:
+    def handle_repeated(self, point: Point, when: str) -> None:
         """Have joints that repeat each other handled, by compliances that are small beside this stiffness."""
-        entries = self.entries(evaluation, self.force_factor)
-        handle_repeated(self.system, evaluation, self.system.solver.stored(entries), when)
-        self.system.solver.bound(self.system.solver.stored(entries))  # small forces turn free bodies by hardly any
+        evaluation, system = self.evaluate(point), self.system
+        handle_repeated(system, evaluation, self.stored(evaluation), when)
+        if system.redundant is not None:
+            loads = self.residual(evaluation)[: system.n_free]
+            if self.range:
+                loads += self.range * self.load_derivative(point)[: system.n_free]
+            # the stiffness that joints have by them, which may be all that there is
+            system.solver.bound(self.stored(evaluation), system.length * np.abs(loads).max(initial=0.0))
 
     def mechanism(self, point: Point, where: str) -> str:
         """What makes the stiffness singular at a point, in words; empty if it is regular."""

@@ -254,7 +254,7 @@ class EquilibriumPath(LoadPath):
         system = self.equations.system
         units = 1.0 / system.weight[system.free_rows]
         stiffness = units * self.equations.matrix(self.first.evaluation).diagonal()[: system.n_free] * units
-        return np.append(units, np.abs(stiffness).max(initial=0.0) * system.constraint_weight)
+        return np.append(units, (np.abs(stiffness).max(initial=0.0) or 1.0) * system.constraint_weight)
 
     def go_on(self, stops: Array) -> AcceptedStep:
         # no node turns too far in it

@@ -53,7 +53,7 @@ def start(equations: Equations, initial: State | None, ramp: bool, newton: Newto
     """
     point = equations.as_built() if initial is None else Point.of(initial)
     evaluation = equations.evaluate(point)
-    equations.handle_repeated(evaluation, f"at load factor {point.load:g}")
+    equations.handle_repeated(point, f"at load factor {point.load:g}")
     if equations.imbalance(evaluation) > newton.force_tolerance:
         if initial is not None:
             refuse_turning(equations.system, initial, caller)

@@ -6,7 +6,18 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, PointMass, SphericalJoint
+from fem_mbs.arrays import Array
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    JointSpring,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SmoothStep,
+    SphericalJoint,
+)
 
 SECTION = BeamSection(EA=1e8, GA=1e8, GJ=10.0, EI=10.0, mass=1.0, inertia=(1e-6, 1e-6, 1e-6))
 
@@ -51,3 +62,35 @@ def test_a_displacement_is_checked() -> None:
     model.add(PointMass(node, 1.0))
     with pytest.raises(mbs.ModelError, match="its displacement must be 0 at t = 0"):
         mbs.start(mbs.System(model))
+
+
+@pytest.mark.parametrize("stiffness", [0.0, 1.0, 100.0])
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_rigid_linkages_follow_their_drive_whatever_their_joints_repeat(unit: float, stiffness: float) -> None:
+    """Two four-bars in a row, where but for one spring, if there is one, loads on joints alone make a stiffness."""
+
+    def linkage() -> mbs.Model:
+        model, y = mbs.Model(gravity=(0, 0, -9.81 * unit)), (0, 1, 0)
+
+        def bar(p: Array, q: Array, name: str) -> mbs.Node:
+            node = model.add_node((p + q) / 2, name=name)
+            model.add(RigidBody(node, 1.0, 3 * (0.02 * unit**2,)))
+            return node
+
+        foot, top = np.zeros(3), unit * np.array([0, 0, 0.2])
+        last = bar(foot, top, "crank")
+        model.add(RevoluteJoint(model.ground, last, y, point=foot, drive=SmoothStep(0.3, 1.0)), name="motor")
+        for k in range(2):
+            corner = top + unit * np.array([0.65, 0, 0.2])
+            foot = np.array([corner[0] + 0.05 * unit, 0, -0.3 * unit])
+            coupler, rocker = bar(top, corner, f"coupler {k}"), bar(corner, foot, f"rocker {k}")
+            model.add(RevoluteJoint(last, coupler, y, point=top))
+            model.add(RevoluteJoint(coupler, rocker, y, point=corner))
+            hinge = model.add(RevoluteJoint(model.ground, rocker, y, point=foot), name=f"foot {k}")
+            last, top = rocker, corner
+        if stiffness:
+            model.add(JointSpring(hinge, stiffness * unit**2))
+        return model
+
+    rest, run = mbs.statics(linkage()), mbs.simulate(linkage(), 1.0, 0.02)
+    np.testing.assert_allclose(rest.x[-1], run.x[-1], atol=1e-9 * unit)
