@@ -230,11 +230,10 @@ def _repeated(system: System, causes: Causes) -> str:
     else:
         sharing = rows[np.abs(basis).max(axis=1) > SMALL]
         groups = [f"{_by_owner(system, sharing)} (many of these {len(sharing)} too many)"]
+    line, stop = ("\n  ", "\n") if len(groups) > 1 else (" ", ". ")
     return (
-        "constraint equations repeat each other:\n  "
-        + listed(groups, "\n  ")
-        + "\nWhere that is not meant, remove a joint, replace one by a joint that closes fewer motions, or let a body "
-        "in the loop be flexible"
+        f"constraint equations repeat each other:{line}{listed(groups, line)}{stop}Where that is not meant, remove a "
+        "joint, replace one by a joint that closes fewer motions, or let a body in the loop be flexible"
     )
 
 

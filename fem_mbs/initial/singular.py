@@ -123,9 +123,31 @@ def free_motions(system: System, evaluation: Evaluation) -> tuple[int, str]:
     causes = _causes(system, matrix, largest_gap(system, evaluation.constraint), definite=False)
     moving, names = _moving(system, causes)
     ways = {row: _as_words(evaluation.motion.R[row], motion, "moves", "turns", ", ") for row, motion in moving.items()}
-    names += [f"{system.nodes[row]} ({ways[row]})" for row in moving]
+    first = _leading(moving, causes.motions.shape[1])
+    names += [f"{system.nodes[row]} ({ways[row]})" for row in first]
     more = "" if causes.complete else "and more, in which "
-    return causes.motions.shape[1] + len(causes.idle), more + listed(names)
+    return causes.motions.shape[1] + len(causes.idle), more + listed(names) + _along(
+        len(first), len(moving) - len(first)
+    )
+
+
+def _leading(moving: dict[int, Array], count: int) -> list[int]:
+    """Nodes, from the first on, whose motions tell those of all others; ``count`` of them move several nodes."""
+    leading, known = [], np.empty((0, count))
+    for row, motion in moving.items():
+        before = len(known)
+        for own in (motion[:3, :count], motion[3:, :count]):
+            _, sizes, ways = np.linalg.svd(own - own @ known.T @ known, full_matrices=False)
+            known = np.vstack([known, ways[sizes > SMALL * np.linalg.norm(own)]])
+        if len(known) > before or motion.shape[1] > count:
+            leading.append(row)
+    return leading
+
+
+def _along(leading: int, others: int) -> str:
+    """That others move, too, where those that lead them do, in words."""
+    more = f"{others} more node{'s' if others > 1 else ''}"
+    return f", and {more} with {'them' if leading > 1 else 'it'}" if others else ""
 
 
 def _undetermined(system: System, matrix: csc_array, what: str) -> str:
@@ -268,16 +290,14 @@ def _move_without_resistance(system: System, causes: Causes, R: Array, when: str
         return ""
     names = [f"{name} can move" for name in names]
     used = _used(system)
-    for row, motion in moving.items():
+    first = _leading(moving, causes.motions.shape[1])
+    for row in first:
         node = system.nodes[row]
         made = "" if node in used else f" ({node.unused})"
-        names.append(f"{node}{made} can {_as_words(R[row], motion, 'move', 'turn', ' and ')}")
-    count = causes.motions.shape[1] + len(causes.idle)
-    what = f"{listed(names)} without resistance"
-    if count < len(names):  # nodes that move together
-        what = f"{count} motion{'s have' if count > 1 else ' has'} no resistance, in which {listed(names)}"
+        names.append(f"{node}{made} can {_as_words(R[row], moving[row], 'move', 'turn', ' and ')}")
     return (
-        f"the equilibrium {when} is not unique: {what}. Hold a node with "
+        f"the equilibrium {when} is not unique: {listed(names)} without resistance"
+        f"{_along(len(first), len(moving) - len(first))}. Hold a node with "
         "model.fix(node, translation=..., rotation=...), close the motion by a joint, or connect the node to a beam"
     )
 

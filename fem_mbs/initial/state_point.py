@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, ElementBatch, Method, Motion, State
+from fem_mbs.contracts import Constraint, Element, ElementBatch, Method, Motion, State, listed
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.system import constraints
@@ -188,15 +188,18 @@ def pace(system: System, evaluation: Evaluation) -> float:
 
 
 def by_joint(system: System, equations: Mapping[int, str]) -> list[str]:
-    """Equations with what is said of each, put together by their joints: "joint 'a': position x by 0.1, ...".
+    """Equations with what is said of each, put together by their joints: "joint 'a', joint 'b': position x by 0.1"...
 
-    Of models side by side, whose joints have the same names, what is the same is said once.
+    What is the same of several joints, or of models side by side, whose joints have the same names, is said once.
     """
     told: dict[str, dict[str, None]] = {}
     for row, words in equations.items():
         owner, equation = system.constraint_owner[row]
         told.setdefault(str(owner), {})[f"{equation} {words}".rstrip()] = None
-    return [f"{joint}: {', '.join(names)}" for joint, names in told.items()]
+    alike: dict[str, list[str]] = {}
+    for joint, names in told.items():
+        alike.setdefault(", ".join(names), []).append(joint)
+    return [f"{listed(joints)}: {names}" for names, joints in alike.items()]
 
 
 def worst_joint(system: System, values: Array, limit: float, wanted: str = "expected") -> tuple[object, str] | None:

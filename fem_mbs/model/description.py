@@ -64,14 +64,15 @@ def summary(group: str, gravity: Array, nodes: Sequence[Node], parts: Sequence[E
     kinds = Counter(type(part).__name__ for part in parts)
     lines.extend(f"  {kind}: {count}" for kind, count in kinds.items())
     own = Counter(variable.kind for part in parts for variable in part.internal_variables)
+    own.pop("history", None)  # what is remembered from step to step is no unknown
     if own:
         lines.append(f"  internal variables: {', '.join(f'{count} of kind {kind!r}' for kind, count in own.items())}")
         free += own["coordinate"]
     if rigid := sum(len(part.contacts) for part in parts if isinstance(part, Element) and not part.yields):
         lines.append(f"  {counted(rigid, 'point')} of rigid contact: NonsmoothAlpha integrates it")
-    left = f"{counted(free - equations, 'degree')} of freedom left"
-    if equations > free:
-        left = f"{equations - free} more than degrees of freedom"
+    left = f"{'at least ' if equations else ''}{counted(free - equations, 'degree')} of freedom left"
+    if equations and equations >= free:  # some may repeat others, which model.check() counts
+        left = f"{equations - free or 'as many'} {'more than' if equations > free else 'as'} degrees of freedom"
     lines.append(f"  {counted(equations, 'constraint equation')}: {left}")
     return "\n".join(lines)
 

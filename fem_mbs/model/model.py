@@ -40,7 +40,7 @@ class Model(ModelDescription):
       2 nodes, 1 of them fixed: 6 degrees of freedom before constraints
       RigidBody: 1
       SphericalJoint: 1
-      3 constraint equations: 3 degrees of freedom left
+      3 constraint equations: at least 3 degrees of freedom left
     """
 
     @checked

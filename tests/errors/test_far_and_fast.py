@@ -300,7 +300,7 @@ def test_slack_cables_are_told_of_ramp() -> None:
     cable = Beam.line(free, (0, 0, 0), (10, 0, 0), BeamSection.circle(0.005, 1e9, 0.3, 7800), 20)
     for end in (cable.nodes[0], cable.nodes[-1]):
         free.add(SphericalJoint(free.ground, end))
-    with pytest.raises(mbs.SingularSystemError, match="1 motion has no resistance, in which node .* can turn about"):
+    with pytest.raises(mbs.SingularSystemError, match="node .* can turn about .* without resistance, and 20 more"):
         mbs.statics(free)
 
 

@@ -59,10 +59,7 @@ def test_free_beam_moves_and_turns() -> None:
     model = mbs.Model()
     Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 2, name="arm")
     message = refusal(model)
-    assert (
-        "node 'arm[0]' can move and turn, node 'arm[1]' can move and turn, node 'arm[2]' can move and turn" in message
-    )
-    assert "model.fix(node" in message
+    assert "node 'arm[0]' can move and turn without resistance, and 2 more nodes with it. Hold a node with" in message
 
 
 def test_beam_on_a_hinge_swings_and_hints_at_weight() -> None:
@@ -70,11 +67,7 @@ def test_beam_on_a_hinge_swings_and_hints_at_weight() -> None:
     beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, 1, name="arm")
     model.add(RevoluteJoint(model.ground, beam.nodes[0], (0, 1, 0)))
     message = refusal(model)
-    assert "node 'arm[0]' can turn about (0, 1, 0)" in message
-    assert (
-        "1 motion has no resistance, in which node 'arm[0]' can turn about (0, 1, 0), node 'arm[1]' can move along "
-        "(0, 0, 1) and" in message
-    )
+    assert "node 'arm[0]' can turn about (0, 1, 0) without resistance, and 1 more node with it" in message
     assert "as gravity holds a pendulum, give ramp=False" in message
 
 
