@@ -278,13 +278,13 @@ class NonsmoothAlpha(Method):
 
     def _unlocated(self, contacts: Contacts, begin: Standing, smooth: Smooth, hit: Array, h: float) -> Standing:
         """After a part with more impacts than are located: these act at its end."""
+        if (hit < 1.0).any():
+            part, place = contacts.named(int(hit.argmin()))
+            raise NotConvergedError(
+                f"{part}: more impacts than are located in a step, and its {part.contacts[place]} would be passed "
+                "through: try a smaller step"
+            )
         try:
-            if (hit < 1.0).any():
-                part, place = contacts.named(int(hit.argmin()))
-                raise NotConvergedError(
-                    f"{part}: more impacts than are located in a step, and its {part.contacts[place]} "
-                    "would be passed through: try a smaller step"
-                )
             point = self._pushed_out(contacts, begin, smooth, h)
         except FAILURES:
             closed = self._closed(contacts, begin, smooth, hit)
@@ -294,14 +294,14 @@ class NonsmoothAlpha(Method):
         return Standing(point.state, point.memory._replace(unlocated=begin.memory.unlocated + 1))
 
     def _closed(self, contacts: Contacts, begin: Standing, smooth: Smooth, hit: Array | None) -> Smooth | None:
-        """The same part, with all that it hits closed at its end by forces; None if something comes back from there.
+        """The same part, with all that it hits closed at its end by forces; None if something comes back or is passed.
 
         What is stiff is not deformed by it, as it is where one of its nodes is pushed out.
         """
         first, touches, h = begin.state, begin.memory.touches.copy(), smooth.point.state.t - begin.state.t
         while hit is not None:
             touches = touches | np.isfinite(hit)
-            if contacts.restitution[np.isfinite(hit)].any():
+            if (hit < 1.0).any() or contacts.restitution[np.isfinite(hit)].any():
                 return None
             point = Standing(first, begin.memory._replace(touches=touches))
             try:
