@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import Public, Vector3, checked, choice, real, returned, shaped, shown, so3, text
+from fem_mbs.contracts import Node, Public, Vector3, checked, choice, real, returned, shaped, shown, so3, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.matrices import SourceMesh, with_middles
 from fem_mbs.errors import LawError, ModelError
@@ -28,6 +28,8 @@ KINDS = ("rigid", "average")
 
 def _selection(value: Any, label: object) -> Any:
     """What may say which nodes belong to an interface."""
+    if isinstance(value, Node):
+        return value.name
     if isinstance(value, str):
         return text(value, label)
     if callable(value):
@@ -96,7 +98,11 @@ class Interface(Public):
 
 
 def _interfaces(value: Any, label: object) -> Any:
-    """Interfaces by name."""
+    """Interfaces by name; a node of a part of a model is a rigid one, and of a list has its own name."""
+    if isinstance(value, list | tuple) and all(isinstance(own, Node) for own in value):
+        value = {node.name: node for node in value}
+    if isinstance(value, Mapping):
+        value = {name: Interface.rigid(own) if isinstance(own, Node) else own for name, own in value.items()}
     if not isinstance(value, Mapping) or not value or not all(isinstance(own, Interface) for own in value.values()):
         raise ModelError(
             f"{label} must be a dict of names, each with an Interface.rigid or .average, received {shown(value)}"

@@ -395,8 +395,8 @@ class Reduction(Public):
         ----------
         linear : LinearModel
             Its equations, ``mbs.linearize(part)``, of a free part without weight; its joints hold, its damping damps.
-        interfaces : dict of str to Interface
-            Nodes by their names, ``Interface.rigid("tip")``, or by their numbers from 0 in the order of the part.
+        interfaces : list of Node, or dict of str to Node or Interface
+            Nodes of the part; also by names, ``Interface.rigid("tip")``, or numbers from 0 in the order of the part.
         options
             As for :meth:`solid`.
         """

@@ -13,13 +13,16 @@ from itertools import product
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.linalg import block_diag
+from scipy.optimize import brentq
+from scipy.special import ellipk
 
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import Quantity, case, known
 from fem_mbs.contracts import Node
 from fem_mbs.contracts.motion import State
-from fem_mbs.elements import Beam, BeamSection, Force, Moment, RevoluteJoint
+from fem_mbs.elements import Beam, BeamSection, DistributedLoad, Force, Moment, RevoluteJoint
 from fem_mbs.elements.beams.curve_strain import node_shares
+from fem_mbs.modal.modes import modes
 from fem_mbs.model.model import Model
 from fem_mbs.static.buckling import buckling
 from fem_mbs.static.statics import statics
@@ -384,3 +387,44 @@ def lateral_torsional(elements: int) -> Array:
 def right_angle_frame(elements: int) -> Array:
     """Argyris 1979: an L-shaped frame of thin strips, pulled in its plane at its free end, buckles out of it."""
     return np.sort(np.abs(buckling(frame(elements=elements)[0], 2).factors))[:1]
+
+
+THIN = BeamSection(1e7, 1e7, 1e2, (1e2, 1.0), 1.0, (2e-8, 1e-8, 1e-8))
+"""Slender, with a bending stiffness of 1 in one plane."""
+
+
+@case("flutter", "buckling", refine=(10, 20, 40), over=((False, (18, 23)), (True, (35, 45))))
+def flutter(elements: int, spread: bool, between: tuple[float, float]) -> list[float]:
+    """A cantilever under a load that follows it, at its end (Beck) or spread (Leipholz), flutters: P L^2/EI."""
+
+    def apart(load: float) -> float:
+        """Of the squares of the two lowest frequencies; below zero beyond flutter."""
+        model, beam = cantilever(THIN, 1.0, elements)
+        push = (-load, 0, 0)
+        model.add(DistributedLoad(beam, push, frame="body") if spread else Force(beam.nodes[-1], push, frame="body"))
+        one, other = modes(model, 2, statics(model).state(-1), damped=True).eigenvalues ** 2
+        return float(((one - other) ** 2).real)
+
+    return [brentq(apart, *between, xtol=1e-6)]
+
+
+@case("ring under pressure", "buckling", refine=(16, 32, 64))
+def pressed_ring(elements: int) -> Array:
+    """A ring buckles into two waves under a pressure that stays across it: p R^3/EI, of a quarter."""
+    model = Model()
+    nodes = [model.add_node((np.cos(a), np.sin(a), 0)) for a in np.linspace(0, np.pi / 2, elements + 1)]
+    ring = model.add(Beam(nodes, BeamSection(1e5, 1e5, 1e2, (1.0, 1e2), 1.0, UNIT), y_axis=(0, 0, 1)))
+    model.fix(nodes[0], translation=(False, True, True))
+    model.fix(nodes[-1], translation=(True, False, True))
+    model.add(DistributedLoad(ring, (0, 0, -1.0), frame="body"))
+    return buckling(model).factors
+
+
+@case("pressed elastica", "statics", refine=(16, 32, 64), over=((60,), (120,)))
+def pressed_elastica(elements: int, angle: int) -> Array:
+    """A slender cantilever is pressed beyond its buckling load, until its end has turned by 60 and 120 degrees."""
+    model, beam = cantilever(THIN, 1.0, elements)
+    load = ellipk(np.sin(np.radians(angle) / 2) ** 2) ** 2
+    # pushed aside on its way
+    model.add(Force(beam.nodes[-1], lambda t: (-load * t, 0.3 * np.sin(np.pi * t), 0)))
+    return statics(model).position(beam.nodes[-1])[-1, :2]

@@ -45,9 +45,11 @@ from fem_mbs.elements import (
     JointSpring,
     JointStop,
     Plane,
+    PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    Rope,
 )
 from fem_mbs.lie import so3
 from fem_mbs.model.model import Model
@@ -458,3 +460,27 @@ def pecks() -> list[float]:
     early, low = solution.t <= 0.15, 1e3 * q[rows(solution.t, (0.15,))[0], 0]
     angles = q[early, 2].min(), q[early, 2].max(), q[:, 1].max()
     return [*hits[:5], *angles, low, low, furthest[1] - furthest[0], 1e3 * (height[0] - height[1])]
+
+
+@case("ball on a turntable", "contact", refine=(75, 150, 300))
+def turntable(steps: int) -> Array:
+    """A ball rolls on a table that turns, in circles, at 2/7 of its speed: where it is after 3 s, and the friction."""
+    model, speed, r = Model(gravity=(0, 0, -G)), 2.0, 0.25
+    table = model.add_node((0, 0, 0), angular_velocity=(0, 0, speed))
+    model.add(RigidBody(table, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, table, (0, 0, 1), drive=lambda t: speed * t))
+    ball = model.add_node((1, 0, r), velocity=(0, 0.5, 0), angular_velocity=((speed - 0.5) / r, 0, 0))
+    model.add(RigidBody(ball, 1.0, [0.4 * r * r] * 3))
+    contact = model.add(Contact(table, ball, Plane(), Ball(r), friction=0.5))
+    solution = simulate(model, 3.0, 3.0 / steps)
+    return np.concatenate([solution.position(ball)[-1, :2], solution.contact_force(contact)[-1, 0, :2]])
+
+
+@case("rope that goes slack", "contact", refine=(200, 400, 800))
+def slack_rope(steps: int) -> Array:
+    """A bob on a rope, too slow for its loop, flies until the rope pulls it up again: where it is after 2 s."""
+    model = Model(gravity=(0, 0, -G))
+    bob = model.add_node((0, 0, -1), velocity=(np.sqrt(3.5 * G), 0, 0))
+    model.add(PointMass(bob, 1.0))
+    model.add(Rope(model.ground, bob, 1.0, point_a=(0, 0, 0)))
+    return simulate(model, 2.0, 2.0 / steps).position(bob)[-1, ::2]

@@ -14,22 +14,27 @@ from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import case, rows
 from fem_mbs.contracts import Node
 from fem_mbs.elements import (
+    PID,
     Beam,
     BeamSection,
     Force,
     GeneralJoint,
+    JointActuator,
     JointDrive,
     JointFriction,
+    JointSensor,
     JointSpring,
     PointMass,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    RollingDisc,
     ScrewJoint,
     SlidingJoint,
     SpeedMotor,
     SpinUp,
     SpringDamper,
+    StateSpace,
     UniversalJoint,
 )
 from fem_mbs.model.model import Model
@@ -244,3 +249,43 @@ def passing_load() -> Array:
     solution = simulate(model, t_end, t_end / steps)
     times = np.array([0.25, 0.5, 0.75, 0.9]) * LENGTH / speed
     return -1e3 * solution.displacement(middle)[rows(solution.t, times), 2]
+
+
+@case("disc that rolls in a circle", "joints", refine=(100, 200, 400))
+def rolling_in_a_circle(steps: int) -> Array:
+    """A thin disc leans by 20 degrees and rolls in a circle of 1 m: where it is after 2 s, and the force on it."""
+    model, (r, lean, mass) = Model(gravity=(0, 0, -GRAVITY)), (0.3, 0.35, 2.0)
+    across, axial = mass * r**2 / 4, mass * r**2 / 2
+    sine, cosine = np.sin(lean), np.cos(lean)
+    radius = 1.0 - r * sine
+    # the rate of the angular momentum is the moment of the force of the ground
+    inertia = r * mass * radius * cosine - axial * cosine * (sine - 1.0 / r) + across * sine * cosine
+    speed = np.sqrt(r * mass * GRAVITY * sine / inertia)
+    axis = np.array([cosine, 0.0, sine])
+    frame = np.stack([axis, (0, 1, 0), np.cross(axis, (0, 1, 0))], axis=-1)
+    turns = frame.T @ ((0, 0, speed) - speed / r * axis)
+    disc = model.add_node(
+        (radius, 0, r * cosine), rotation=frame, velocity=(0, speed * radius, 0), angular_velocity=turns
+    )
+    model.add(RigidBody(disc, mass, (axial, across, across)))
+    rolls = model.add(RollingDisc(model.ground, disc, (0, 0, 1), axis, r))
+    solution = simulate(model, 2.0, 2.0 / steps)
+    return np.concatenate([solution.position(disc)[-1], solution.reaction(rolls)[0][-1]])
+
+
+@case("position servo", "joints", refine=(200, 400, 800))
+def servo(steps: int) -> Array:
+    """A motor with inductance turns a rotor to an angle, by PI control and the rate: angle, rate and current."""
+    L, R, K, P = 0.05, 1.0, 0.5, 40.0
+    model = Model()
+    rotor = model.add_node((0, 0, 0))
+    model.add(RigidBody(rotor, 1.0, [0.02] * 3))
+    hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+    model.add(JointSpring(hinge, 0.0, 0.01))
+    angle, rate = (model.add(JointSensor(hinge, quantity)) for quantity in ("coordinate", "coordinate_rate"))
+    voltage = model.add(PID(1.0 - angle, P, 20.0)) - 2.0 * rate
+    current = model.add(StateSpace(voltage - K * rate, -R / L, 1.0 / L, 1.0))
+    model.add(JointActuator(hinge, K * current))
+    solution = simulate(model, 1.0, 1.0 / steps)
+    values = solution.coordinate(hinge), solution.angular_velocity(rotor)[:, 2], solution.signal(current)
+    return np.stack(values, axis=-1)[rows(solution.t, (0.25, 0.5, 1.0))]

@@ -24,6 +24,7 @@ from fem_mbs.contracts.motion import State
 from fem_mbs.elements import DistributedLoad, EdgeLoad, FixedJoint, Force, RevoluteJoint, RigidBody, Shell, ShellSection
 from fem_mbs.modal.modes import modes
 from fem_mbs.model.model import Model
+from fem_mbs.static.buckling import buckling
 from fem_mbs.static.statics import statics
 from fem_mbs.static.steady_rotation import steady_rotation
 
@@ -441,3 +442,41 @@ def thin_roof() -> Iterator[Quantity]:
 def laminated_roof() -> Iterator[Quantity]:
     """Plies of 0, 90 and 0 degrees, 0 along the axis, 16 by 16 elements of a quarter."""
     return _roof(roof_laminate(), "laminated roof", 5e-3)
+
+
+@case("plates, buckling", "buckling", refine=(8, 16, 32))
+def pressed_plate(elements: int) -> Array:
+    """A square plate, h/a = 0.01, simply supported, pressed along one side: N a^2/(pi^2 D), one half wave and two."""
+    h, nu, n = 0.01, 0.3, elements
+    half, hold = ((0, 0, 0), (1, 0, 0), (0, 0.5, 0)), {"left": (2, 3), "right": (2, 3), "bottom": (2, 4)}
+    section = ShellSection.isotropic(h, E=12.0 * (1 - nu**2) / h**3, nu=nu, rho=1.0)
+    model, plate = supported(Shell.rectangle, *half, section, (n, n // 2), hold=hold, mirror={"top": 1})
+    model.fix(plate.node(n // 2, 0), translation=(True, False, False), rotation=False)
+    for side, push in (("left", np.pi**2), ("right", -(np.pi**2))):
+        model.add(EdgeLoad(plate.edge(side), (push, 0, 0)))
+    return buckling(model, 2).factors
+
+
+@case(
+    "laminated plates",
+    "statics",
+    refine=(4, 8, 16),
+    over=((((0, 0.05), (90, 0.05)),), (((0, 0.03), (90, 0.04), (0, 0.03)),)),
+)
+def laminated_plate(elements: int, plies: Sequence[tuple[float, float]]) -> Array:
+    """A quarter of a thick square plate of two and of three crossed plies under a half wave of load: its middle."""
+    section = ShellSection.laminate(plies, 25.0, 1.0, 0.5, 0.25, 1.0, G23=0.2)
+    model, plate = supported(
+        Shell.rectangle,
+        (0, 0, 0),
+        (0.5, 0, 0),
+        (0, 0.5, 0),
+        section,
+        (elements, elements),
+        direction=(1, 0, 0),
+        hold={"left": (1, 2, 3), "bottom": (0, 2, 4)},
+        mirror={"right": 0, "top": 1},
+    )
+    waves = [np.sin(np.pi * node.position[:2]).prod() for node in plate.nodes]
+    model.add(DistributedLoad(plate, [(0, 0, 1e-6 * wave) for wave in waves]))
+    return 1e6 * statics(model).displacement(plate.node(-1, -1))[-1, 2:]

@@ -7,9 +7,23 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks.case import case, known, refined
 from fem_mbs.contracts import Node
-from fem_mbs.elements import Beam, BeamSection, Force, GeneralJoint, PointMass, RevoluteJoint, RigidBody
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FlexibleBody,
+    Force,
+    GeneralJoint,
+    PointMass,
+    PointOnLineJoint,
+    Reduction,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
+from fem_mbs.modal.linear_model import linearize
 from fem_mbs.modal.modes import modes
 from fem_mbs.model.model import Model
+from fem_mbs.static.campbell import campbell
 from fem_mbs.static.statics import statics
 from fem_mbs.static.steady_rotation import steady_rotation
 
@@ -169,3 +183,41 @@ def overhung_rotor_case(elements: int, spin: float, exact: Array) -> Array:
     # the shaft sees rates of whirl less its own speed
     seen = modes(model, 8, steady_rotation(model, (spin, 0, 0)).state(-1)).angular
     return _nearest(np.concatenate([spin + seen, spin - seen]), exact)
+
+
+@case("hanging cable", "modes", refine=(40, 80, 160))
+def hanging_cable(elements: int) -> Array:
+    """A cable on a hinge, 1 m long, swings under its weight alone: zeros of Bessel's function of order 0."""
+    model = Model(gravity=(0, 0, -9.81))
+    section = BeamSection(1e6, 1e6, 1e4, (1e-6, 1e4), 1.0, (1e-9, 1e-9, 1e-9))
+    cable = Beam.line(model, (0, 0, 0), (0, 0, -1), section, elements, y_axis=(0, 1, 0))
+    model.add(RevoluteJoint(model.ground, cable.nodes[0], (0, 1, 0)))
+    return modes(model, 3, statics(model, ramp=False).state(-1)).angular
+
+
+@case("turning shaft on hinges", "modes", refine=(8, 16, 32))
+def turning_shaft(elements: int) -> Array:
+    """A thick shaft turns at 3000 rad/s: it whirls backward and forward, by one half wave and by two."""
+    model, (E, G, rho, r) = Model(), (210e9, 80e9, 7850.0, 0.1)
+    A, second = np.pi * r**2, np.pi * r**4 / 4
+    turning = rho * second * np.array([2.0, 1.0, 1.0])
+    section = BeamSection(E * A, 0.9 * G * A, 2 * G * second, E * second, rho * A, turning)
+    shaft = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements)
+    model.add(SphericalJoint(model.ground, shaft.nodes[0]))
+    model.add(PointOnLineJoint(model.ground, shaft.nodes[-1], (1, 0, 0)))
+    found = campbell(model, [3000.0], turning=shaft.nodes)
+    return _nearest(found.angular[0] * found.whirl[0], known("turning shaft on hinges"))
+
+
+@case("blade of reduced bodies", "modes")
+def reduced_blade() -> Array:
+    """The turning blade as eight flexible bodies in a row, of four modes each: how it lags and flaps at speed 6."""
+    part, model = Model(), Model("SE3")
+    section = BeamSection(1e7, 1e7, 1e3, 1.0, 1.0, (2e-7, 1e-7, 1e-7))
+    beam = Beam.line(part, (0, 0, 0), (0.125, 0, 0), section, 16)
+    eighth = Reduction.model(linearize(part), {"a": beam.nodes[0], "b": beam.nodes[-1]}, modes=4)
+    nodes = [model.add_node((x, 0, 0)) for x in np.linspace(0.0, 1.0, 9)]
+    for a, b in zip(nodes, nodes[1:], strict=False):
+        model.add(FlexibleBody({"a": a, "b": b}, eighth, position=a.position))
+    model.add(RevoluteJoint(model.ground, nodes[0], (0, 0, 1), drive=lambda t: 6.0 * t))
+    return modes(model, 2, steady_rotation(model, (0, 0, 6.0)).state(-1)).angular

@@ -46,6 +46,12 @@ LONG = (
     "Sze: cantilever",
     "stepped rotor",
     "bouncing ball",
+    "flutter",
+    "ball on a turntable",
+    "rope that goes slack",
+    "position servo",
+    "plates, buckling",
+    "laminated plates",
 )
 """Cases that a user waits for, but not every run of the tests."""
 QUICK = [pytest.param(case, marks=[pytest.mark.slow] if case.name in LONG else []) for case in CASES if not case.slow]

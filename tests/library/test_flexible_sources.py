@@ -639,7 +639,7 @@ def test_meshes_that_are_none_are_refused(tmp_path: Path) -> None:
         bar(loads={"wind": np.ones((3, 3))})
 
 
-def shaft(*cuts: float, joint: object = FixedJoint, tilt: float = 0.0) -> tuple[mbs.Model, dict[str, Interface]]:
+def shaft(*cuts: float, joint: object = FixedJoint, tilt: float = 0.0) -> tuple[mbs.Model, list[mbs.Node]]:
     """A steel rod from 0 to 1 m as beams between cuts, with joints there, its axes turned about itself by ``tilt``."""
     steel, part = BeamSection.circle(0.01, E=210e9, nu=0.3, rho=7800), mbs.Model()
     y, places = (0.0, np.cos(tilt), np.sin(tilt)), (0.0, *cuts, 1.0)
@@ -649,7 +649,7 @@ def shaft(*cuts: float, joint: object = FixedJoint, tilt: float = 0.0) -> tuple[
     ]
     for one, other in zip(beams, beams[1:], strict=False):
         part.add(joint(one.nodes[-1], other.nodes[0]))  # type: ignore[operator]
-    return part, {"a": Interface.rigid(beams[0].nodes[0].name), "b": Interface.rigid(beams[-1].nodes[-1].name)}
+    return part, [beams[0].nodes[0], beams[-1].nodes[-1]]
 
 
 @pytest.mark.parametrize("method", ["guyan", "craig-bampton", "free"])
@@ -659,7 +659,14 @@ def test_a_part_of_a_model_is_a_body_with_its_joints(method: str) -> None:
         Reduction.model(mbs.linearize(part), ends, modes=4, method=method)
         for part, ends in (shaft(), shaft(0.25, 0.5), shaft(0.5, tilt=0.3))
     )
-    for other in (welded, turned):
+    part, (a, b) = shaft()
+    ways = (
+        {"a": a, "b": Interface.rigid(b)},
+        {a.name: Interface.rigid(a.name), b.name: Interface.rigid([12])},
+    )
+    named = [Reduction.model(mbs.linearize(part), ends, modes=4, method=method) for ends in ways]
+    assert [own.names for own in (whole, *named)] == [(a.name, b.name), ("a", "b"), (a.name, b.name)]
+    for other in (welded, turned, *named):
         assert other.frequencies[:8] == pytest.approx(whole.frequencies[:8], rel=1e-9)
         assert other.moments[:4, :4] == pytest.approx(whole.moments[:4, :4], abs=1e-12)
     part, ends = shaft(0.5)
