@@ -151,7 +151,8 @@ def _seen(turned: TurnedModel, first: TurnedMatrices, t: float, basis: Array, la
             raise ModelError(f"{label}: floquet: {owner} holds directions that turn; let it stand still")
     result, rows = [], system.free_rows
     for which in (2, 1, 0):
-        whole = scattered([cells[which] for cells in there.of_cells], turned.rows, system.N)[rows][:, rows]
+        parts = [(cells[which], own) for cells, own in zip(there.of_cells, turned.rows, strict=True)]
+        whole = scattered(parts, system.N)[rows][:, rows]
         result.append(basis.T @ (whole @ basis))
     return result
 

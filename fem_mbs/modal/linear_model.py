@@ -371,15 +371,14 @@ def _against_bodies(system: System, motion: Motion, axes: Array, own_axes: Array
     """``S`` of all free components: how fast bodies turn in the axes from which they are seen."""
     spins = np.matvec(motion.R, motion.V[:, 3:])
     S = so3.skew(np.vecmat(spins[:, None] - axes, motion.R[:, None]))
-    values, places = [S.reshape(-1, 3, 3)], [np.arange(6 * system.n).reshape(-1, 3)]
+    parts = [(S.reshape(-1, 3, 3), np.arange(6 * system.n).reshape(-1, 3))]
     for batch in system.batches:
         if batch.own is not None and batch.own.size and batch.nodes.size:
             first = batch.nodes[:, 0]
             turning = batch.turning(np.vecmat(spins[first] - own_axes[batch.own[:, 0]], motion.R[first]))
             if turning is not None:
-                values.append(turning)
-                places.append(6 * system.n + batch.own)
-    whole = tangent.scattered(values, places, system.N)
+                parts.append((turning, 6 * system.n + batch.own))
+    whole = tangent.scattered(parts, system.N)
     result = csc_array(whole[system.free_rows][:, system.free_rows])
     result.eliminate_zeros()
     return result
@@ -392,7 +391,7 @@ def _dissipation(system: System, evaluation: Evaluation, follow: RateSensitiviti
     is seen to turn: a part of the stiffness.
     """
     rows, spins = system.free_rows, np.matvec(evaluation.motion.R, evaluation.motion.V[:, 3:])
-    damping, stiffness, damped_at, stiff_at = [], [], [], []
+    damping, stiffness = [], []
     for batch, context, places in zip(system.batches, evaluation.contexts, system.components, strict=True):
         own = batch.damping(context) if batch.damps else None
         if own is None:
@@ -401,17 +400,15 @@ def _dissipation(system: System, evaluation: Evaluation, follow: RateSensitiviti
         inertia, of_nodes = batch.gyroscopic(context), spins[batch.nodes]
         own = own if inertia is None else own - inertia
         own = 0.5 * (own + own.mT)
-        damping.append(own)
-        damped_at.append(places)
+        damping.append((own, places))
         # what has mass turns along with its damping
         if of_nodes.any() and batch.mass(context) is None:
             alike = (of_nodes == of_nodes[:, :1]).all(axis=(1, 2)) & (of_nodes.shape[1] > 1)
             outside = np.where(alike[:, None, None], 0.0, own)
-            stiffness.append(follow.after(outside, batch.nodes, batch.own))
-            stiff_at.append(places)
+            stiffness.append((follow.after(outside, batch.nodes, batch.own), places))
     of_motions = diags_array(second_order(system).astype(float))
     damped, circulatory = (
-        csc_array(of_motions @ tangent.scattered(values, at, system.N)[rows][:, rows] @ of_motions)
-        for values, at in ((damping, damped_at), (stiffness, stiff_at))
+        csc_array(of_motions @ tangent.scattered(parts, system.N)[rows][:, rows] @ of_motions)
+        for parts in (damping, stiffness)
     )
     return damped, circulatory

@@ -167,18 +167,16 @@ class _Changes:
         elements = len(self.turned.system.batches)
         differences = [b - a for a, b in zip(self.first.of_cells, there.of_cells, strict=True)]
         for which in range(3):
-            changes, limits, rows, parts, places = [], [], [], [], []
+            changes, limits, places = [], [], []
             for difference, limit, cells in zip(differences, self.limits, self.cells, strict=True):
                 beyond = (cells.blocks(difference[which]) > limit[which]).any(axis=(1, 2))
-                changes.append(difference[which][beyond])
-                limits.append(limit[which][beyond])
-                rows.append(cells.rows[beyond])
-                parts.append(cells.parts[beyond])
+                changes.append((difference[which][beyond], cells.rows[beyond]))
+                limits.append((limit[which][beyond], cells.parts[beyond]))
                 places.append(np.flatnonzero(beyond))
             if not any(len(place) for place in places):
                 continue
-            total = scattered(changes, rows, self.turned.system.N).tocoo()
-            allowed = scattered(limits, parts, len(self.free))
+            total = scattered(changes, self.turned.system.N).tocoo()
+            allowed = scattered(limits, len(self.free))
             first, second = (_part(component, self.n) for component in total.coords)
             worse = np.unique(first[np.abs(total.data) > np.asarray(allowed[first, second]).ravel()])
             for k, (cells, place) in enumerate(zip(self.cells, places, strict=True)):

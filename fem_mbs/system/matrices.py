@@ -129,11 +129,12 @@ def reaction_matrix(system: System, values: Array) -> csc_array:
     return csc_array(system.solver.matrix(system.solver.stored(values))[: system.n_free, system.n_free :])
 
 
-def scattered(values: Sequence[Array], places: Sequence[IntArray], size: int) -> csr_array:
-    """Sum of matrices ``(n, b, b)`` of each batch with rows and columns at its ``places`` (n, b) of a square one."""
-    rows = flat([np.repeat(own, own.shape[1]) for own in places])
-    columns = flat([np.tile(own, (1, own.shape[1])) for own in places])
-    return csr_array((flat(values), (rows.astype(np.intp), columns.astype(np.intp))), (size, size))
+def scattered(parts: Sequence[tuple[Array, IntArray]], size: int) -> csr_array:
+    """Sum of matrices ``(n, b, b)`` of each part with rows and columns at its places ``(n, b)`` of a square one."""
+    rows = flat([np.repeat(places, places.shape[1]) for _, places in parts])
+    columns = flat([np.tile(places, (1, places.shape[1])) for _, places in parts])
+    places = rows.astype(np.intp), columns.astype(np.intp)
+    return csr_array((flat([values for values, _ in parts]), places), (size, size))
 
 
 def gradient_matrix(system: System, gradients: list[Array]) -> csc_array:
