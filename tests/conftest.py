@@ -5,12 +5,16 @@ pytest, and the last bits of sums depend on how they share the work. It is told 
 """
 
 import os
+import sys
 from zlib import crc32
 
 import pytest
 
 for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"):
     os.environ[name] = "1"
+# each program that tests start would compile all files anew
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # kernels are compiled where a test asks for it: all others are of NumPy, which is complete
 os.environ.setdefault("FEM_MBS_FAST", "0")
 

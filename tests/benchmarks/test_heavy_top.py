@@ -65,7 +65,7 @@ def test_runs_without_failed_step_and_keeps_the_joint_closed(group, step, t_end)
 
 
 def test_hidden_constraint_holds_on_se3_though_nothing_imposes_it():
-    solution, _, _ = run("SE3", 1e-3, t_end=1.0, formulation="index3")
+    solution, _, _ = run("SE3", 1e-3, t_end=0.3, formulation="index3")
     # Arnold, Cardona, Bruels (2015), Fig. 10: about 1e-10
     assert solution.constraint_residual.velocity.max() < 1e-9
 

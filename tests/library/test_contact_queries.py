@@ -300,7 +300,7 @@ def test_what_is_measured_is_open_for_as_long_as_its_rate_says(kind: str) -> Non
         longer += (times[0, 0] > times[1, 0]) == (rate > 0.0)
         least = np.inf
         for t in np.outer(times[:, 0] * [1.0, -1.0], (0.5, 1.0)).ravel():
-            for way in rng.normal(size=(60, 3)):
+            for way in rng.normal(size=(20, 3)):
                 x = state.x.copy()
                 x[1] += t * v[1, :3] + 0.5 * t * t * push * way / np.linalg.norm(way)
                 least = min(least, contacts.gaps(system.motion(replace(state, x=x))).min())

@@ -23,7 +23,7 @@ def moved_to_and_fro(group: str) -> tuple[mbs.Model, FrictionSpring, SphericalJo
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_force_follows_the_elastic_and_ideally_plastic_law(group: str) -> None:
     model, spring, _ = moved_to_and_fro(group)
-    solution = mbs.simulate(model, 2.0, 0.005)
+    solution = mbs.simulate(model, 1.2, 0.005)
     length = 1.0 + FAR * np.sin(np.pi * solution.t) ** 2
     free, expected = 1.0, []
     for now in length:  # the definition of the law, instant by instant
