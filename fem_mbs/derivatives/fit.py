@@ -214,12 +214,15 @@ class _Problem:
         except ModelError as error:
             if not self.runs:
                 raise
-            values = ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.parameters.labels, p, strict=True))
-            self.refused = f" The model of {values} is refused, bounds= keeps to others: {error}"
+            self.refused = f" The model of {self.told(p)} is refused, bounds= keeps to others: {error}"
             return np.full(self._count, np.inf)  # least squares try a shorter step
         result = np.append(self.of_data(solution), ((p - mean) / sigma)[np.isfinite(sigma)])
         self._count = len(result)
         return result
+
+    def told(self, p: Array) -> str:
+        """Values of the parameters in words."""
+        return ", ".join(f"{name} = {value:.6g}" for name, value in zip(self.parameters.labels, p, strict=True))
 
     def of_data(self, solution: Solution) -> Array:
         """Those of the data alone."""
@@ -241,8 +244,12 @@ class _Problem:
         tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), TOLERANCE)
         result = least_squares(self.residuals, start, self.jacobian, (lower, upper), x_scale=sizes, **tolerances)
         if not result.success:
+            missed = np.sqrt(np.mean(result.fun**2))
             raise ConvergenceError(
-                f"fit: the least squares do not converge: {result.message}{self.refused}", self.t_end
+                f"fit: the least squares do not converge: {result.message}{self.refused} They stand at "
+                f"{self.told(result.x)}, where the model misses the data by {missed:.3g} times sigma. Begin nearer, or "
+                "give bounds=, and starts=8 for more starts within them",
+                self.t_end,
             )
         J, solution = self.jacobian(result.x) * sizes, self.found(result.x).solution
         _, values, combinations = np.linalg.svd(J, full_matrices=False)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import least_squares, minimize
 from scipy.stats import t as student
 
 import fem_mbs as mbs
@@ -512,3 +513,9 @@ def test_optimum_of_an_absorber() -> None:
     found = minimize(f, [0.9, 0.15], jac=True, bounds=[(0.5, 1.5), (0.02, 0.5)], options={"gtol": 1e-8})
     np.testing.assert_allclose(found.x, [0.9642122253, 0.1097722275], rtol=3e-3)
     assert abs(found.fun / 4.4454364 - 1.0) < 3e-3 and np.abs(f(found.x)[1]).max() < 1e-5
+
+
+def test_a_fit_that_ends_nowhere_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=2))
+    with pytest.raises(mbs.ConvergenceError, match=r"stand at length = .*, damping = .* times sigma. Begin nearer, or"):
+        mbs.fit(rod, {"length": 2.0, "damping": 0.3}, measured(), 1.0, 0.02)
