@@ -213,7 +213,7 @@ class GlobalError:
             self.once = np.maximum(self.once, estimate.lasting)
             if estimate.sudden:
                 self.sum = self.sum + max(since - h, 0.0) * self.rate + estimate.lasting
-                parts = min(self.parts, 1)
+                parts = 1
             else:
                 self.rate = estimate.lasting / h
                 self.sum = self.sum + since * self.rate

@@ -853,3 +853,15 @@ def test_velocities_that_loads_within_steps_would_have_made_are_taken_back_by_sp
             off = max(off, abs(x - (expm((t - last) * F) @ [*y, load])[0]))
         y, last = (expm((end - last) * F) @ [*y, load])[:2], end
     assert 0.5 < run.stats.error.length / off < 20.0
+
+
+def test_a_load_that_a_function_switches_is_told():
+    """A mass that rests is pushed from an instant on: its velocity is off by half a step of that, from there on."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    node = model.add_node((0, 0, 0))
+    model.add(PointMass(node, 1.0))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(JointActuator(rail, lambda t: 5.0 * (t >= 0.31 - 1e-9)))
+    run = mbs.simulate(model, 1.5, 0.01)
+    error = abs(run.x[-1, run.system.number(node), 0] - 0.5 * 5.0 * (1.5 - 0.31) ** 2)
+    assert 0.7 < run.stats.error.length / error < 1.5
