@@ -161,7 +161,7 @@ class GeneralizedAlpha(Method):
         try:
             there = highest_derivatives(system, euler.trial(system, state, h, memory, TRIED))
             memory = self._begin(system, state, h, there)
-        except FAILURES:  # nothing tells what lasts of them
+        except self.in_vain(system):  # nothing tells what lasts of them
             return self._begin(system, state, h, now)
         moves = system.weight * h**system.orders  # of accelerations and of rates
         if np.abs(moves * (memory.accelerations.now - now)).max() > LOST * np.abs(moves * now).max():
@@ -304,7 +304,7 @@ class GeneralizedAlpha(Method):
             now = highest_derivatives(system, state)
             values[1] += np.where(system.orders == 2, self.coefficients.C_q * h * (now - history.now), 0.0)
             if errors.values.any():
-                with suppress(*FAILURES):
+                with suppress(*self.in_vain(system)):
                     older = history.now + now - ahead(system, state, soon)
                     history = history._replace(t_older=state.t - soon, older=older)
         return started._replace(errors=errors._replace(values=values), accelerations=history)
@@ -324,10 +324,17 @@ class GeneralizedAlpha(Method):
         memory = self.prepared(system, state, h, memory)
         if memory.before is None or not self._corrects(system):
             return memory
-        with suppress(*FAILURES):
+        with suppress(*self.in_vain(system)):
             there = self.trial(system, state, h, memory)
             memory = self._corrected(system, state, h, memory, highest_derivatives(system, there))
         return memory
+
+    def in_vain(self, system: System) -> tuple[type[Exception], ...]:
+        """How a trial step may end that then tells nothing: where friction jams, the shortest have no solution, too.
+
+        Else shorter steps are asked for, which begin with what their trial tells.
+        """
+        return FAILURES if system.readers else ()
 
     def _corrects(self, system: System) -> bool:
         return self.start is None and self.scheme(system).kind is StabilizedEquations

@@ -44,7 +44,7 @@ from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_hel
 from fem_mbs.contact.touching import Touching
 from fem_mbs.contracts import State
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate, NotConvergedError
+from fem_mbs.newton import FAILURES, Iterate, NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.matrices import gradient_product, solve_with_constraints
 from fem_mbs.system.pattern import TINY
@@ -342,6 +342,10 @@ class StepInContact(GeneralizedAlpha):
         if memory.before is None and (pushed & ~pushes).any():
             raise NotConvergedError("a trial step lifts what pushes")
         return there
+
+    def in_vain(self, system: System) -> tuple[type[Exception], ...]:
+        """A trial stops soon, and begins further off than its step does."""
+        return FAILURES
 
     def scheme(self, system: System) -> Scheme:
         """Constraints are on positions, whether joints are or not."""

@@ -188,7 +188,7 @@ def _least_norm(solve: Solve, n: int, compliance: Array) -> Solve:
 
 def _without_effect(solve: Solve, n: int, compliance: Array, multipliers: Array) -> Array:
     """``S_c^-1 (0, -c mu)``."""
-    right = np.zeros((n + len(multipliers), *multipliers.shape[1:]))
+    right = np.zeros((n + len(multipliers), *multipliers.shape[1:]), multipliers.dtype)
     right[n:] = -(compliance * multipliers.T).T
     return solve(right)
 
