@@ -17,6 +17,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import (
+    ByCoordinate,
+    ByLength,
+    ByRate,
+    BySpeed,
     InternalVariable,
     NodeLike,
     Numbering,
@@ -45,6 +49,8 @@ class LawKind(NamedTuple):
     names: tuple[str, str]
     units: tuple[str, str]
     attributes: tuple[str, str]
+    exact: tuple[type, type]
+    """Protocols of laws that have these."""
 
     def where(self, t: float, value: float, rate: float) -> str:
         """The arguments in words."""
@@ -52,36 +58,36 @@ class LawKind(NamedTuple):
         return f"t = {t:.6g} s, {a} {value:.6g} {m}, {b} {rate:.6g} {s}"
 
 
-OF_LENGTH = LawKind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"))
-OF_TRAVEL = LawKind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"))
-OF_ANGLE = LawKind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "by_rate"))
+OF_LENGTH = LawKind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"), (ByLength, BySpeed))
+OF_TRAVEL = LawKind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"), (ByCoordinate, ByRate))
+OF_ANGLE = LawKind(("coordinate", "rate"), ("rad", "rad/s"), ("by_coordinate", "by_rate"), (ByCoordinate, ByRate))
 
 PullLaw = Annotated[UserLaw, partial(function, of=" of t, length and speed")]
 CoordinateLaw = Annotated[UserLaw, partial(function, of=" of t, coordinate and rate")]
 
 
 def partial_derivatives(
-    law: UserLaw, given: tuple[float, float, float], owner: object, kind: LawKind
+    law: UserLaw, exact: Sequence[UserLaw | None], given: tuple[float, float, float], owner: object, kind: LawKind
 ) -> tuple[float, float, float]:
-    """A law, with its derivatives against the second and third argument; an error names the object that owns it."""
+    """A law, with its derivatives against the second and third argument, which it has as ``exact`` ones or not.
+
+    An error names the object that owns it.
+    """
     t, value, rate = given
 
     def number(q: float, v: float) -> float:
         return _number(law, t, q, v, owner, kind)
 
-    def derivative(name: str, of: int, step: float) -> float:
-        if hasattr(law, name):  # a protocol is asked ten times as slowly
-            return _number(getattr(law, name), t, value, rate, owner, kind)
+    def derivative(of: int, step: float) -> float:
+        if (own := exact[of]) is not None:
+            return _number(own, t, value, rate, owner, kind)
         if of == 0:
             return float(slope(lambda q: number(q, rate), lambda q: law(t, q, rate), value, step))
         return float(slope(lambda v: number(value, v), lambda v: law(t, value, v), rate, step))
 
     here, size = number(value, rate), abs(value) + (0.0 if kind is OF_LENGTH else 1.0)
     steps = DIFFERENCE_SHARE * size, DIFFERENCE_SHARE * (abs(rate) + size)
-    first, second = (
-        derivative(name, k, step) for k, (name, step) in enumerate(zip(kind.attributes, steps, strict=True))
-    )
-    return here, first, second
+    return here, derivative(0, steps[0]), derivative(1, steps[1])
 
 
 def slope(law: Callable[[Any], Any], free: Callable[[Any], Any], x: Any, step: float, unit: Any = 1.0) -> Any:
@@ -125,15 +131,19 @@ class UserLawBatch(CoordinateLawBatch):
         super().__init__(elements, number)
         self._laws = [getattr(element, self.attribute) for element in elements]
         first = elements[0]
-        self._kind = OF_LENGTH if isinstance(first, LineElement) else OF_ANGLE if first.is_angle else OF_TRAVEL
+        self._kind = kind = OF_LENGTH if isinstance(first, LineElement) else OF_ANGLE if first.is_angle else OF_TRAVEL
+        pairs = [*zip(kind.attributes, kind.exact, strict=True)]
+        self._exact = [
+            [getattr(law, name) if isinstance(law, own) else None for name, own in pairs] for law in self._laws
+        ]
 
     def at(self, t: float) -> float:
         return t
 
     def asked(self, t: float, q: Array, rate: Array) -> Array:
         """What laws make, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
-        each = zip(self._laws, self.owners, q.tolist(), rate.tolist(), strict=True)
-        made = np.array([partial_derivatives(law, (t, x, v), owner, self._kind) for law, owner, x, v in each]).T
+        each = zip(self._laws, self._exact, self.owners, q.tolist(), rate.tolist(), strict=True)
+        made = np.array([partial_derivatives(law, own, (t, x, v), part, self._kind) for law, own, part, x, v in each]).T
         return np.asarray(self.factor * made)
 
     def _values(self, t: float, q: Array, rate: Array) -> Array:
