@@ -57,6 +57,11 @@ class LawKind(NamedTuple):
         (a, b), (m, s) = self.names, self.units
         return f"t = {t:.6g} s, {a} {value:.6g} {m}, {b} {rate:.6g} {s}"
 
+    def slopes(self, law: UserLaw) -> list[UserLaw | None]:
+        """Those derivatives that a law has."""
+        pairs = zip(self.attributes, self.exact, strict=True)
+        return [getattr(law, name) if isinstance(law, own) else None for name, own in pairs]
+
 
 OF_LENGTH = LawKind(("length", "speed"), ("m", "m/s"), ("by_length", "by_speed"), (ByLength, BySpeed))
 OF_TRAVEL = LawKind(("coordinate", "rate"), ("m", "m/s"), ("by_coordinate", "by_rate"), (ByCoordinate, ByRate))
@@ -131,18 +136,15 @@ class UserLawBatch(CoordinateLawBatch):
         super().__init__(elements, number)
         self._laws = [getattr(element, self.attribute) for element in elements]
         first = elements[0]
-        self._kind = kind = OF_LENGTH if isinstance(first, LineElement) else OF_ANGLE if first.is_angle else OF_TRAVEL
-        pairs = [*zip(kind.attributes, kind.exact, strict=True)]
-        self._exact = [
-            [getattr(law, name) if isinstance(law, own) else None for name, own in pairs] for law in self._laws
-        ]
+        self._kind = OF_LENGTH if isinstance(first, LineElement) else OF_ANGLE if first.is_angle else OF_TRAVEL
+        self._slopes = [self._kind.slopes(law) for law in self._laws]
 
     def at(self, t: float) -> float:
         return t
 
     def asked(self, t: float, q: Array, rate: Array) -> Array:
         """What laws make, and its derivatives against coordinate and rate, ``(3, n)``; one law after another."""
-        each = zip(self._laws, self._exact, self.owners, q.tolist(), rate.tolist(), strict=True)
+        each = zip(self._laws, self._slopes, self.owners, q.tolist(), rate.tolist(), strict=True)
         made = np.array([partial_derivatives(law, own, (t, x, v), part, self._kind) for law, own, part, x, v in each]).T
         return np.asarray(self.factor * made)
 
