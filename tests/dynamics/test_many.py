@@ -174,4 +174,4 @@ def test_what_cannot_run_together() -> None:
 def test_joints_that_repeat_each_other_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
     """However many models there are."""
     mbs.simulate_many([door(k) for k in range(3)], 0.02, 0.01)
-    assert caplog.text.count("RevoluteJoint 'joint': ") == 1 and caplog.text.count("translation x") == 2
+    assert caplog.text.count("RevoluteJoint 'joint'") == caplog.text.count("translation x") == 1
