@@ -14,6 +14,8 @@ from fem_mbs.contact.energy import Balance
 from fem_mbs.contracts import Report, State
 from fem_mbs.system.system import System
 
+LONGEST_PAUSE = 63
+"""Steps at most for which nothing is located, after some in which it was in vain."""
 STILL, STILL_STEP = 1e-9, 1e-13
 """Speed that counts as none: of the largest speed, and of the extent in a step."""
 
@@ -52,6 +54,12 @@ class Search(NamedTuple):
     """Steps near contacts for which nothing is located, as it was in vain."""
     longer: int = 0
     """How many these are where it is in vain once more."""
+
+    def after(self, tried: Array, in_vain: bool) -> Search:
+        """After a step: in vain was it where there were more impacts, or where what they set off was not resolved."""
+        if self.pause or tried is self.tried:
+            return Search(tried, max(self.pause - 1, 0), self.longer)
+        return Search(tried, self.longer, min(2 * self.longer + 1, LONGEST_PAUSE)) if in_vain else Search(tried)
 
 
 class ContactMemory(NamedTuple):

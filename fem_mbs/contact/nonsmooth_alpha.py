@@ -52,9 +52,6 @@ from fem_mbs.system.system import System
 
 RESTING = 1e-3
 """Speed of approach of which nothing comes back, of the largest that the contact has seen."""
-LONGEST_PAUSE = 63
-"""Steps at most for which nothing is located, after some in which it was in vain: there were more impacts, or what they
-set off was not resolved."""
 SEVERAL = 2.0
 """Parts that are tried in a step in the mean, above which a run warns."""
 CROWDED = 1e-3
@@ -248,12 +245,9 @@ class NonsmoothAlpha(Method):
             if left <= LEFT_OVER * h:
                 break
             most = most - 1 if gone > CROWDED * h else 0
-        after, pause, longer = point.memory, max(search.pause - 1, 0), search.longer
-        if tries is not search.tried and not search.pause:
-            in_vain = (after.damped, after.unlocated) != (memory.damped, memory.unlocated)
-            pause, longer = (longer, min(2 * longer + 1, LONGEST_PAUSE)) if in_vain else (0, 0)
-        steps, longest = after.steps + 1, max(after.longest, h)
-        memory = after._replace(steps=steps, longest=longest, search=Search(tries, pause, longer))
+        after = point.memory
+        search = search.after(tries, (after.damped, after.unlocated) != (memory.damped, memory.unlocated))
+        memory = after._replace(steps=after.steps + 1, longest=max(after.longest, h), search=search)
         return Step(point.state if point.state.t == end else point.state.at(end), memory, report, error)
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
