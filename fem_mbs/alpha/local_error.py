@@ -115,9 +115,8 @@ def errors_of_step(
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):
         with np.errstate(over="ignore", invalid="ignore"):
-            led = left  # where Newton's method had nothing to solve, nothing is taken back
-            if (matrix := solution.linearization) is not None:
-                led = response(scheme, solution.value.evaluation, left, matrix.factors)
+            matrix = solution.linearization  # where Newton's method had nothing to solve, nothing is taken back
+            led = left if matrix is None else response(scheme, solution.value.evaluation, left, matrix.factors)
             lasting = scheme.parameters.both_defects * worst(system, led)
             oscillating = unresolved(scheme, h, state, new, None if memory.steps else (left, led))
             missed = None
