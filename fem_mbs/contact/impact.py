@@ -16,7 +16,7 @@ import numpy as np
 from scipy.sparse import diags_array
 
 from fem_mbs.alpha.starting_values import StepMatrix
-from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.complementarity import Pushes, push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.many import Matrix, connected, effects, per_mass, without_held
@@ -126,13 +126,20 @@ def strike(contacts: Contacts, state: State, touching: Selection, before: Array,
     if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
         raise NotConvergedError(_no_impulses(contacts, state, touching, mobility, P, after[:, 0]))
     size = np.abs(P).max(axis=1, initial=0.0)
-    u, some = state.u.copy(), size > NO_HIT * size.max(initial=0.0)
-    rows = contacts.taken(u, touching.numbers[some])
-    u[rows[:, IMPULSES]] += P[some]
-    u[rows[:, TIME]] = state.t
-    u[rows[:, WORK]] -= 0.5 * (P * (now + after)).sum(axis=1)[some]
+    some = size > NO_HIT * size.max(initial=0.0)
+    u = remembered(contacts, state, touching.numbers[some], P[some], 0.5 * (now + after)[some])
     udot = contacts.added(state.udot, system.own_of(V))
     return replace(state, v=state.v + system.nodes_of(V), u=u, udot=udot)
+
+
+def remembered(contacts: Contacts, state: State, hit: IntArray, P: Array, rates: Array) -> Array:
+    """Internal variables at a state with impulses ``P`` (k, 3) of what was hit, whose mean rates were these."""
+    u = state.u.copy()
+    rows = contacts.taken(u, hit)
+    u[rows[:, IMPULSES]] += P
+    u[rows[:, TIME]] = state.t
+    u[rows[:, WORK]] -= (P * rates).sum(axis=1)
+    return u
 
 
 def errors_after(before: State, after: State, touching: Selection, restitution: Array, errors: Array) -> Array:

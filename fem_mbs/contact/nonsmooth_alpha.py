@@ -28,7 +28,7 @@ from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
-from fem_mbs.contact.impact import errors_after, placed, settled, strike
+from fem_mbs.contact.impact import errors_after, placed, remembered, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Search, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     SHORTER,
@@ -44,7 +44,7 @@ from fem_mbs.contact.smooth import (
 )
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked, listed
-from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
+from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.state_point import PLACED, deep
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
@@ -307,11 +307,8 @@ class NonsmoothAlpha(Method):
             hit = hits(contacts, point, smooth)
         (state, memory), approach = smooth.point, begin.memory.approach.copy()
         own = Selection(contacts, touches & ~begin.memory.touches & contacts.pushing(state))
-        rates, P, u = own.here(first).rates(), h * contacts.forces(state)[own.numbers], state.u.copy()
-        rows = contacts.taken(u, own.numbers)
-        u[rows[:, IMPULSES]] += P
-        u[rows[:, TIME]] = state.t
-        u[rows[:, WORK]] -= 0.5 * (P * rates).sum(axis=1)
+        rates, P = own.here(first).rates(), h * contacts.forces(state)[own.numbers]
+        u = remembered(contacts, state, own.numbers, P, 0.5 * rates)
         approach[own.numbers] = np.maximum(approach[own.numbers], -rates[:, 0])
         return smooth._replace(point=Standing(replace(state, u=u), memory._replace(approach=approach)))
 
