@@ -49,7 +49,7 @@ class Search(NamedTuple):
     """What it has cost to find when contacts close or stop to slide."""
 
     tried: Array = np.zeros(0)
-    """Parts that were tried for each contact, ``(C,)``."""
+    """Parts that were tried for each contact, ``(C,)``; none before the first."""
     pause: int = 0
     """Steps near contacts for which nothing is located, as it was in vain."""
     longer: int = 0

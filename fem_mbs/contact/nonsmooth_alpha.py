@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import errors_after, placed, remembered, settled, strike
-from fem_mbs.contact.memory import ContactMemory, Search, Smooth, Standing, Watch
+from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     SHORTER,
     balanced,
@@ -134,10 +134,7 @@ class NonsmoothAlpha(Method):
         touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
         stepper, inner = frame(contacts, self.smooth_method, state, touches)
         watch = Watch(np.full(contacts.elements, -np.inf))
-        none = np.zeros(contacts.count)
-        return ContactMemory(
-            stepper.init(contacts.open, inner, h), touches, none, watch, longest=h, search=Search(none)
-        )
+        return ContactMemory(stepper.init(contacts.open, inner, h), touches, np.zeros(contacts.count), watch, longest=h)
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
@@ -231,7 +228,7 @@ class NonsmoothAlpha(Method):
                 smooth, hit, there = _met(contacts, part, begin, smooth, most)
                 gone = smooth.point.state.t - begin.state.t
             if tried > 1 and (found := stops if hit is None else hit == hit.min()) is not None:
-                tries = tries.copy()
+                tries = np.append(tries, np.zeros(contacts.count - len(tries)))
                 tries[found.argmax()] += tried - 1
             left = 0.0 if smooth is whole else left - gone
             if hit is None:
