@@ -453,11 +453,11 @@ def _masses(system: System, evaluation: Evaluation) -> tuple[dict[str, float], A
 
 
 def _carried(system: System, evaluation: Evaluation) -> set[int]:
-    """Rows of nodes that elements give a mass or a stiffness."""
+    """Rows of nodes that elements give a mass or a stiffness: not loads and motors, whose forces turn with nodes."""
     rows: set[int] = set()
     for batch, context in zip(system.batches, evaluation.contexts, strict=True):
-        p = batch.nodes.shape[1]
-        for matrix in (batch.mass(context), batch.stiffness(context)):
+        p, loads = batch.nodes.shape[1], batch.owners[0].external or batch.owners[0].active
+        for matrix in (batch.mass(context), None if loads else batch.stiffness(context)):
             if matrix is not None and p:
                 diagonal = np.abs(np.diagonal(matrix, axis1=-2, axis2=-1)[..., : 6 * p])
                 sizes = diagonal.reshape(len(diagonal), p, 6).max(axis=-1)

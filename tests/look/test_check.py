@@ -47,6 +47,7 @@ from fem_mbs.elements import (
     contacts_between,
 )
 from fem_mbs.initial.singular import explain_failure
+from fem_mbs.lie import so3
 from fem_mbs.model.check import Check
 from fem_mbs.testing.stage import build
 
@@ -493,6 +494,10 @@ def test_what_is_there_twice_or_far_away_is_named() -> None:
     model.add(RevoluteJoint(model["bar"], other, (1, 0, 0), point=(500, 0, 0)), name="pin")
     assert said(model.check(), "'pin'", "its point is 500 away from node 'other'")
     assert said(model.check(), "node 'other'", "no mass")
+    turned = model.add_node((0.7, 0, 1), so3.exp(np.array([0.3, -0.2, 0.7])), name="turned")
+    motor = model.add(RevoluteJoint(model["bar"], turned, (0.2, 0.5, -0.7)), name="motor")
+    model.add(JointActuator(motor, 37.0))
+    assert said(model.check(), "node 'turned'", "no mass")
 
 
 @pytest.mark.parametrize("place", [0.5, 0.0])
