@@ -4,8 +4,11 @@ BLAS keeps to one thread, in workers and programs that tests start, too: two fig
 pytest, and the last bits of sums depend on how they share the work. It is told before NumPy is imported.
 """
 
+import gc
 import os
+import re
 import sys
+from collections import defaultdict
 from zlib import crc32
 
 import pytest
@@ -18,9 +21,23 @@ sys.dont_write_bytecode = False
 # kernels are compiled where a test asks for it: all others are of NumPy, which is complete
 os.environ.setdefault("FEM_MBS_FAST", "0")
 
+GROUPS = ("R3xSO3", "SE3", "mixed")
+GROUP = re.compile(rf"\b({'|'.join(GROUPS)})\b")
+
 
 def pytest_addoption(parser):
     parser.addoption("--one-in", type=int, default=1, metavar="N", help="run one test in N, the same ones every time")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is loaded here stays: to look again and again for what of it can go takes a third of the time of this."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -33,12 +50,19 @@ def pytest_collection_modifyitems(config, items):
 
 
 def mark_other_groups(items):
-    """Quick tests of both groups, R3xSO3 and SE3, stay quick on one, which their name decides; the other is slow."""
-    quick = {item.nodeid: item for item in items if item.get_closest_marker("slow") is None}
-    for name, item in quick.items():
-        other = name.replace("R3xSO3", "SE3")
-        if name.count("R3xSO3") == 1 and other in quick:
-            (quick[other] if crc32(name.encode()) % 2 else item).add_marker(pytest.mark.slow)
+    """Quick tests of several groups, R3xSO3, SE3 and both in one model, stay quick on one; the others are slow.
+
+    Which one it is, their name decides.
+    """
+    alike = defaultdict(dict)
+    for item in items:
+        if (group := GROUP.search(item.nodeid)) and item.get_closest_marker("slow") is None:
+            alike[GROUP.sub(GROUPS[0], item.nodeid, count=1)][group[0]] = item
+    for name, of_groups in alike.items():
+        others = [of_groups[group] for group in GROUPS if group in of_groups]
+        others.pop(crc32(name.encode()) % len(others) - 1)
+        for item in others:
+            item.add_marker("slow")
 
 
 @pytest.fixture

@@ -52,6 +52,7 @@ LONG = (
     "position servo",
     "plates, buckling",
     "laminated plates",
+    "hanging cable",
 )
 """Cases that a user waits for, but not every run of the tests."""
 QUICK = [pytest.param(case, marks=[pytest.mark.slow] if case.name in LONG else []) for case in CASES if not case.slow]

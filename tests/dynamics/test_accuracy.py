@@ -215,7 +215,7 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
 )
 def test_errors_of_rounds_that_cancel(speed: float) -> None:
     """A pendulum that nearly turns over, or does, slowly above and fast below: 0.24 to 0.46 of the error if late."""
-    model, t_end = mbs.Model(gravity=(0, 0, -9.81)), 20.0
+    model, t_end = mbs.Model(gravity=(0, 0, -9.81)), 12.0
     body = model.add_node((0, 0, -1), velocity=(speed, 0, 0), angular_velocity=(0, -speed, 0))
     model.add(RigidBody(body, 1.0, (0.01,) * 3))
     model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
@@ -227,7 +227,7 @@ def test_errors_of_rounds_that_cancel(speed: float) -> None:
     assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
 
 
-@pytest.mark.parametrize(("group", "angle", "rate", "t_end"), [("R3xSO3", 3.1, 0.0, 40.0), ("SE3", np.pi, 0.1, 20.0)])
+@pytest.mark.parametrize(("group", "angle", "rate", "t_end"), [("R3xSO3", 3.1, 0.0, 20.0), ("SE3", np.pi, 0.1, 20.0)])
 def test_errors_of_what_stands_still_for_a_while_again_and_again(
     group: str, angle: float, rate: float, t_end: float
 ) -> None:
@@ -327,12 +327,12 @@ def test_errors_of_what_spins(spin: Array) -> None:
     """A free body about its largest and its middle axis: steps hardly err, and errors turn with the body."""
     inertia, model = np.array([1.0, 2.0, 3.0]), mbs.Model()
     model.add(RigidBody(model.add_node((0, 0, 0), angular_velocity=spin), 1.0, inertia))
-    run = mbs.simulate(model, 5.0, 0.005)
+    run = mbs.simulate(model, 2.5, 0.005)
 
     def rates(_: float, y: Array) -> Array:
         return np.append(np.cross(y[:9].reshape(3, 3), y[9:]), np.cross(inertia * y[9:], y[9:]) / inertia)
 
-    exact = solve_ivp(rates, (0.0, 5.0), np.append(np.eye(3), spin), "DOP853", rtol=1e-11, atol=1e-11).y[:9, -1]
+    exact = solve_ivp(rates, (0.0, 2.5), np.append(np.eye(3), spin), "DOP853", rtol=1e-11, atol=1e-11).y[:9, -1]
     told, off = run.stats.error, np.linalg.norm(so3.log(exact.reshape(3, 3).T @ run.R[-1, 1]))
     assert told is not None and 0.7 < told.angle / off < 2.5
 
@@ -440,7 +440,7 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
                 law = SampledController(error, T, output, update=update, initial=[0.0, 0.3], delay=0.5 * T)
             model.add(JointActuator(rail, model.add(law)))
             before = node
-        return mbs.simulate(model, 4.0, h)
+        return mbs.simulate(model, 2.0, h)
 
     coarse, fine = run(0.025), run(0.0125)
     error = 4 / 3 * np.abs(coarse.x - fine.x[::2]).max()
@@ -464,7 +464,7 @@ def test_what_a_reference_does_is_no_answer_of_a_sampled_controller(reference: C
         ]
         output = lambda t, x, u: 200.0 * (reference(t) - u[0]) - 70.0 * u[1] + 60.0 * u[2]  # noqa: E731
         model.add(JointActuator(rail, model.add(SampledController(seen, 0.05, output))))
-        return mbs.simulate(model, 3.0, h)
+        return mbs.simulate(model, 2.0, h)
 
     coarse, fine = run(0.025), run(0.0125)
     error = 4 / 3 * np.abs(coarse.x - fine.x[::2]).max()
@@ -809,7 +809,7 @@ def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
     model.add(SpringDamper(model.ground, block, 12e3, 5.0, point_a=(-1.0, 0, 0)))
     model.add(FrictionSpring(model.ground, block, 2e5, 40.0, point_a=(-1.0, 0, 0)))
     model.add(Force(block, Harmonic(200.0, 3.0) * (1, 0, 0)))
-    ends = [mbs.simulate(model, 4.0, h) for h in (0.004, 0.002)]
+    ends = [mbs.simulate(model, 2.0, h) for h in (0.004, 0.002)]
     true = 4 / 3 * np.linalg.norm(ends[0].position(block)[-1] - ends[1].position(block)[-1])
     told = ends[0].stats.error
     assert told is not None and 0.3 < told.length / true < 15.0 and not told.warning

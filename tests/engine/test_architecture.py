@@ -90,7 +90,6 @@ def tree(path: Path) -> ast.Module:
 
 
 @cache
-@cache
 def imports(path: Path, types: bool = False) -> set[str]:
     """Modules of this project that a file imports at run time, functions included; and those for types alone."""
     found: set[str] = set()
@@ -119,7 +118,7 @@ def is_module(name: str) -> bool:
 def _statements(tree: ast.AST, types: bool) -> Iterator[ast.stmt]:
     """All statements, of those in ``if TYPE_CHECKING`` only if ``types`` are wanted."""
     for node in ast.iter_child_nodes(tree):
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        if not types and isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
             continue
         if isinstance(node, ast.stmt):
             yield node

@@ -105,7 +105,7 @@ def test_steps_are_in_the_file_after_a_second(tmp_path: Path, monkeypatch: pytes
         time.sleep(0.025)
         late.append(round((state.t - mbs.load(file).t[-1]) / 0.02))
 
-    mbs.simulate(double_pendulum(), 0.5, 0.02, store=file, callback=callback)
+    mbs.simulate(double_pendulum(), 0.3, 0.02, store=file, callback=callback)
     assert max(late) <= 5 and min(late) == 0
     monkeypatch.setattr(recorder, "INTERVAL", 0.0)
     late.clear()
