@@ -93,7 +93,7 @@ def defer(part: Any, arguments: Arguments, by_place: int, slots: frozenset[str])
 
 def make(part: Any, model: PartNames) -> None:
     """Call the constructor of an object that has waited, which stays as it is if that refuses."""
-    if not isinstance(part, Deferred):
+    if type(part) is not Deferred:
         return
     waiting, kind = dict(vars(part)), part._kind
     given, named = by_model(model, str(part), part._slots, part._arguments, part._by_place)
@@ -128,7 +128,7 @@ def by_model(
 def waits(value: Any, slots: Container[str], argument: str) -> bool:
     """Whether an argument has names in place of parts, or something that waits for such names."""
     slot = argument in slots
-    return any(isinstance(own, Deferred) or (slot and isinstance(own, str)) for own in leaves(value))
+    return any(type(own) is Deferred or (slot and isinstance(own, str)) for own in leaves(value))
 
 
 def takes_parts(hint: Any) -> bool:

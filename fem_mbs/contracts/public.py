@@ -48,6 +48,8 @@ class Moments:
 
     def __init__(self) -> None:
         self.now = self.changes = 0
+        self.latest = -1
+        """The moment up to which what was changed last was as it was before."""
         self.changed: WeakSet[Any] = WeakSet()
         self.kinds = set[type]()
         """Classes of what was ever changed: there may be very many parts."""
@@ -76,6 +78,7 @@ def remember(part: Any, name: str) -> None:
         past = own.setdefault(PAST, [])
         if not any(change.until == moments.now and change.name == name for change in past):
             past.append(Change(moments.now, name, own[name]))
+            moments.latest = moments.now
             moments.changed.add(part)
             moments.kinds.add(type(part))
 
@@ -104,7 +107,7 @@ def changed_since(parts: Iterable[Any], moment: int, before: float = inf) -> str
 @contextmanager
 def as_of(parts: Container[int], moment: int) -> Iterator[None]:
     """Within it, parts of these identities are as they were at a moment."""
-    if not moments.changed:
+    if moments.latest < moment:
         yield
         return
     with moments.lock:
@@ -376,6 +379,7 @@ class ModelPart(Public):
         if past:
             vars(self)[PAST] = list(past)
             moments.reach(past[-1].until)
+            moments.latest = max(moments.latest, past[-1].until)
             moments.changed.add(self)
             moments.kinds.add(type(self))
 

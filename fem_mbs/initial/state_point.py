@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Element, ElementBatch, Method, Motion, State, listed
+from fem_mbs.contracts import Component, ElementBatch, Method, Motion, State, listed
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.system import constraints
@@ -97,7 +97,7 @@ def apart(system: System) -> Iterator[tuple[str, str]]:
     for part in system.number.parts:
         for value in vars(part).values():
             for own in value if isinstance(value, tuple | list) else (value,):
-                if isinstance(own, Element | Constraint) and own not in system.number:
+                if Component in type(own).__mro__ and own not in system.number:
                     text = f"acts on {own}, which was made and not added: it does nothing itself; add it with model.add"
                     yield str(part), text
 

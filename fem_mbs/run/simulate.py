@@ -6,15 +6,16 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.arrays import Array, ArrayLike
+from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
-from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, checked, number, shown
+from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, as_of, checked, moments, number, shown
 from fem_mbs.errors import LOG, FemMbsError, ModelError, progress_bar
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
@@ -22,6 +23,7 @@ from fem_mbs.initial.given_velocities import deforming, say_resting
 from fem_mbs.initial.state_point import pressed, refuse_impacts
 from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.direct import one_thread
+from fem_mbs.model.description import ModelDescription
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
@@ -206,8 +208,9 @@ def simulate_many(
     Returns
     -------
     list of Solution
-        Of each model, as :func:`simulate` returns it. Counts, wall time and the estimated error are those of the whole
-        run: the error is the sum of the largest of all models in each step, a bound for each of them.
+        Of each model, as :func:`simulate` returns it, made when it is first asked something. Counts, wall time and
+        the estimated error are those of the whole run: the error is the sum of the largest of all models in each step,
+        a bound for each of them.
 
     Raises
     ------
@@ -274,32 +277,76 @@ def _side_by_side(models: Sequence[Model]) -> Model:
                 f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; simulate "
                 "them one by one"
             )
-    every = [(model.nodes[1:], model.elements, model.constraints) for model in models]
-    nodes, *parts = map(chain.from_iterable, zip(*every, strict=True))
-    whole = Model(gravity=models[0].gravity).with_parts([models[0].ground, *nodes], *parts)
-    whole.copies = tuple(models)
+    every = [(model.nodes, model.elements, model.constraints) for model in models]
+    moving, *parts = map(chain.from_iterable, zip(*[(own[0][1:], *own[1:]) for own in every], strict=True))
+    whole = Model(gravity=models[0].gravity).with_parts([models[0].ground, *moving], *parts)
+    whole.copies = tuple(model.with_parts(*own) for model, own in zip(models, every, strict=True))
     return whole
+
+
+class _Waiting(Solution):
+    """The solution of a copy until something is asked of it: freezing a thousand models takes longer than their run."""
+
+    def _made(self) -> Solution:
+        with moments.lock:
+            if type(self) is _Waiting:
+                arguments = vars(self)["_make"]()
+                vars(self).clear()
+                object.__setattr__(self, "__class__", Solution)
+                Solution.__init__(self, **arguments)
+        return self
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._made(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._made(), name, value)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return self._made().__reduce_ex__(protocol)
+
+    def __dir__(self) -> list[str]:
+        return dir(self._made())
+
+
+_Waiting.__name__ = _Waiting.__qualname__ = Solution.__name__
 
 
 def _apart(models: Sequence[Model], solution: Solution, method: Method, t_end: float) -> list[Solution]:
     """The solution of each model, of that of all."""
-    return [_of(System(model, t_end), solution, method) for model in models]
+    result = list[Solution]()
+    for model, copy in zip(models, solution.model.copies, strict=True):
+        result.append(object.__new__(_Waiting))
+        vars(result[-1])["_make"] = partial(_of, model, copy, solution, method, t_end)
+    return result
 
 
-def _of(own: System, solution: Solution, method: Method) -> Solution:
-    """What a solution says of the system of some of its parts."""
+def _of(model: Model, copy: ModelDescription, solution: Solution, method: Method, t_end: float) -> dict[str, Any]:
+    """What a solution says of one of its models, which was frozen as its ``copy``: arguments of a solution."""
     whole, history = solution.system, solution.history
-    nodes = np.array([whole.number(node) for node in own.nodes], np.intp)
+    with as_of({id(part) for part in (*copy.nodes, *copy.elements, *copy.constraints)}, whole.frozen_as):
+        own = System(copy, t_end, whole.frozen_as)
+    own.model = model
+    rows: dict[str, IntArray] = dict.fromkeys(
+        ("x", "R", "v", "vdot"), np.array([whole.number(node) for node in own.nodes])
+    )
     variables = np.array([row for part in own.number.parts for row in whole.number.own(part)], np.intp)
-    rows = np.empty(own.m, np.intp)
+    rows |= dict.fromkeys(("u", "udot", "uddot"), variables)
+    rows["multipliers"] = multipliers = np.empty(own.m, np.intp)
     for joint, equations in own.number.equations.items():
-        rows[equations] = whole.number.multipliers(joint)
-    arrays = {name: getattr(history, name)[:, nodes] for name in ("x", "R", "v", "vdot")}
-    arrays["x"] = arrays["x"] + (whole.origin - own.origin)
-    arrays |= {name: getattr(history, name)[:, variables] for name in ("u", "udot", "uddot")}
-    arrays["multipliers"] = history.multipliers[:, rows]
+        multipliers[equations] = whole.number.multipliers(joint)
+
+    def of_own(states: History | State, axis: int) -> dict[str, Any]:
+        arrays = {name: np.take(getattr(states, name), own_rows, axis) for name, own_rows in rows.items()}
+        return arrays | {"x": arrays["x"] + (whole.origin - own.origin)}
+
     # equations of different models do not repeat each other
-    if (redundant := whole.redundant) is not None and len(sharing := np.flatnonzero(np.isin(rows, redundant.sharing))):
-        basis = orth(redundant.basis[np.searchsorted(redundant.sharing, rows[sharing])])
+    redundant = whole.redundant
+    if redundant is not None and len(sharing := np.flatnonzero(np.isin(multipliers, redundant.sharing))):
+        basis = orth(redundant.basis[np.searchsorted(redundant.sharing, multipliers[sharing])])
         own.regularize(Redundant(basis.shape[1], sharing, basis, redundant.text))
-    return Solution(own, History(own, history.t, arrays), solution.status, solution.stats, method=method)
+    before = {k: State(state.t, **of_own(state, 0)) for k, state in history.before.items()}
+    states = History(own, history.t, of_own(history, 1), before=before)
+    return {"system": own, "states": states, "status": solution.status, "stats": solution.stats, "method": method}

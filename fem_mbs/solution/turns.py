@@ -100,7 +100,7 @@ class Counted:
 
 def begun(system: System, state: State) -> Turns:
     """Whole turns ``(1, c)`` that a state is known to come with; none if no joint has made any."""
-    known = _known(system, state)
+    known = {} if state.turns is None else _known(system, state)
     return known if any(own.any() for own in known.values()) else {}
 
 

@@ -82,10 +82,12 @@ class Layout:
     Its attributes stand with :class:`System`.
     """
 
-    def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
+    def __init__(self, model: ModelDescription, end: float = math.inf, frozen_as: int | None = None) -> None:
         self.model = model
-        keep_up([*model.elements, *model.constraints])
-        self.frozen_as = moments.next()
+        if frozen_as is None:
+            keep_up([*model.elements, *model.constraints])
+            frozen_as = moments.next()
+        self.frozen_as = frozen_as
         self.nodes: list[Node] = list(model.nodes)
         self.elements: list[Element] = list(model.elements)
         self.gravity = model.gravity.copy()
@@ -283,7 +285,7 @@ class Layout:
 
     @cached_property
     def _identities(self) -> frozenset[int]:
-        return frozenset(map(id, self.parts.values()))
+        return frozenset(map(id, [*self.nodes, *self.number.parts]))
 
     def constraint_rows(self, constraint: Constraint) -> ConstraintRows:
         """Where the equations of a constraint stand."""

@@ -133,6 +133,8 @@ class System(Layout, FrozenModel):
         Its nodes, elements and constraints as they are now.
     end : float
         Time in s after which functions of time are not asked: they need not exist beyond the end of a run.
+    frozen_as : int, optional
+        Of a model that was frozen with others, the moment when it was, as of which its parts are now.
 
     Attributes
     ----------
@@ -190,8 +192,8 @@ class System(Layout, FrozenModel):
     """What opens and closes, numbered by ``fem_mbs.contact`` when it is first asked for."""
     from_user, interpolate = from_user, interpolate
 
-    def __init__(self, model: ModelDescription, end: float = math.inf) -> None:
-        super().__init__(model, end)
+    def __init__(self, model: ModelDescription, end: float = math.inf, frozen_as: int | None = None) -> None:
+        super().__init__(model, end, frozen_as)
         self._sizes = Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         self.kinked = [k for k, batch in enumerate(self.batches) if batch.kinked]

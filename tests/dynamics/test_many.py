@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable
 
 import numpy as np
@@ -137,6 +139,89 @@ def test_models_are_left_as_they_were() -> None:
     mbs.simulate_many(models, 0.01, 1e-3)
     assert [node.name for node in models[1].nodes] == ["ground", "body"]
     assert mbs.simulate(models[1], 0.01, 1e-3).success
+
+
+def asked(solution: mbs.Solution) -> list[np.ndarray]:
+    return [solution.position("body"), solution.x, *solution.reaction("joint"), solution.energy.total]
+
+
+def test_each_is_as_it_was_when_it_ran() -> None:
+    """Whatever was done to the models before it is first asked."""
+    models = [door(k) for k in range(3)]
+    first, later = (mbs.simulate_many(models, 0.02, 2e-3) for _ in range(2))
+    expected = [asked(solution) for solution in first]
+    models[0].elements[0].mass = 50.0
+    models[1].gravity = (0, 0, 5.0)
+    models[1].add_node((1, 1, 1), name="joint 2")
+    models[2].remove("motor", "other")
+    models[2].add(Force(models[2]["body"], (0, 0, 1)), name="other")
+    for solution, values, model in zip(later, expected, models, strict=True):
+        assert all(np.array_equal(one, other) for one, other in zip(asked(solution), values, strict=True))
+        assert solution.model is model
+    assert later[2].system.find("other", "other") is first[2].system.find("other", "other")
+    assert largest(mbs.simulate(models[0], 0.02, 2e-3).energy.kinetic - expected[0][-1]) > 0.0
+
+
+def test_parts_that_are_built_on_others_follow_them_after_a_question() -> None:
+    models = [beam(k) for k in range(2)]
+    solution = mbs.simulate_many(models, 0.01, 2e-3)[0]
+    other = beam(0)
+    for model in (models[0], other):
+        model["joint"].axis = (0, 0, 1)
+    assert solution.energy.total[0] == pytest.approx(mbs.simulate(beam(0), 0.01, 2e-3).energy.total[0])
+    assert np.array_equal(mbs.simulate(models[0], 0.01, 2e-3).x, mbs.simulate(other, 0.01, 2e-3).x)
+
+
+ASK: list[Callable[[mbs.Solution], object]] = [
+    repr,
+    str,
+    dir,
+    lambda solution: solution.t,
+    lambda solution: pickle.loads(pickle.dumps(solution)).x,
+    lambda solution: copy.copy(solution).x,
+    lambda solution: mbs.join([solution]).success,
+    lambda solution: solution._repr_html_(),
+]
+
+
+@pytest.mark.parametrize("ask", ASK)
+def test_whatever_is_asked_first(ask: Callable[[mbs.Solution], object]) -> None:
+    solutions = mbs.simulate_many([top(k) for k in range(2)], 0.01, 1e-3)
+    known = solutions[0]
+    assert known.position("body").shape == (11, 3) and type(known) is mbs.Solution
+    answer, other = (ask(solution) for solution in (solutions[1], known))
+    assert type(answer) is type(other) and np.shape(answer) == np.shape(other)
+    if ask in (repr, dir):
+        assert answer == other
+    with pytest.raises(mbs.ModelError, match="t is a result, and stays as it is"):
+        solutions[1].t = np.zeros(1)
+
+
+class Push:
+    """A force that sets in at once."""
+
+    jumps = (0.055,)
+
+    def __call__(self, t: float) -> tuple[float, float, float]:
+        return 0.0, 0.0, 50.0 * (t >= 0.055)
+
+
+def test_states_before_a_jump_are_those_of_each() -> None:
+    """Between two steps a run goes on to where it stood just before the jump that ends the second."""
+    models = [top(k) for k in range(2)]
+    for model in models:
+        model.add(Force(model["body"], Push()))
+    for model, together in zip(models, mbs.simulate_many(models, 0.1, 0.01), strict=True):
+        alone = mbs.simulate(model, 0.1, 0.01)
+        assert alone.history.before and together.history.before.keys() == alone.history.before.keys()
+        for t in np.linspace(0.05, 0.0549, 5):
+            assert largest(together(t).vdot - alone(t).vdot) < 1e-6 * largest(alone.vdot)
+
+
+def test_results_of_a_copy_cannot_be_set() -> None:
+    solution = mbs.simulate_many([top()], 0.01, 1e-3)[0]
+    with pytest.raises(mbs.ModelError, match="t is a result, and stays as it is"):
+        solution.t = np.zeros(1)
 
 
 def test_one_that_cannot_begin_is_named() -> None:

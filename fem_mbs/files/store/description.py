@@ -78,7 +78,7 @@ def _describe(system: System) -> dict[str, Any]:
 
 def _check(system: System, model: Model) -> None:
     """Refuse a model that is not the same when it is made again."""
-    again = System(model, *([system.end] if np.isfinite(system.end) else []))
+    again = System(model, system.end) if np.isfinite(system.end) else System(model)
     for one, other in zip(system.number.parts, again.number.parts, strict=True):
         if what := difference(one, other):
             raise ModelError(
