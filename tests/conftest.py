@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections import defaultdict
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -21,6 +22,8 @@ sys.dont_write_bytecode = False
 # kernels are compiled where a test asks for it: all others are of NumPy, which is complete
 os.environ.setdefault("FEM_MBS_FAST", "0")
 
+LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
+"""Tests that take half a second of CPU and more, as measured when they were written down: CI runs them."""
 GROUPS = ("R3xSO3", "SE3", "mixed")
 GROUP = re.compile(rf"\b({'|'.join(GROUPS)})\b")
 
@@ -42,6 +45,9 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if item.nodeid in LONG:
+            item.add_marker("ci")
     mark_other_groups(items)
     share = config.getoption("--one-in")
     others = [item for item in items if crc32(item.nodeid.encode()) % share]

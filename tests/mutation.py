@@ -2,13 +2,13 @@
 
 ``python tests/mutation.py 5 --seed 1`` makes five faults in each room, one at a time: a sign, a product for a quotient,
 a number that is another, a comparison that is turned. Nothing is written: a copy of this process imports the library
-with the fault in it and runs the quick tests that come by its place: the shortest ones, then those of each file in
+with the fault in it and runs the tests of CI that come by its place: the shortest ones, then those of each file in
 turn. A fault is killed by a test that fails, or that does not end; the others are printed as the line before and after,
-for a reader to judge: some make no difference to any result. Which test comes by which place, all quick tests tell
+for a reader to judge: some make no difference to any result. Which test comes by which place, all of them tell
 first, in as many copies as there are cores, with a mark at each place.
 
 It takes 3 s of CPU where a test notices the fault. Of those that change results, as readers judged, at random places,
-as many in each room, the quick tests noticed 84 % of ``--seed 7319``, 88 to 95 % of ten draws from 7411 to 10303, 91
+as many in each room, these tests noticed 84 % of ``--seed 7319``, 88 to 95 % of ten draws from 7411 to 10303, 91
 of 96 (95 %) of 10501, 91 of 92 of 10601 and 92 of 94 (98 %) of 10701, each before laws were written of what that draw
 showed. What is missed still: one of slopes of sampled blocks that are learned on the way; two of statics with
 contacts, of how their laws are solved; one of where impacts are located; one by which an estimated error differs by
@@ -99,7 +99,7 @@ TOLERANCE = 1e-4
 FIRST = 25
 """Tests that are asked before those of all files are collected."""
 PATIENCE = 60
-"""A test that takes so many seconds of CPU notices the fault: no quick one does without."""
+"""A test that takes so many seconds of CPU notices the fault: none does without."""
 
 
 class Fault(NamedTuple):
@@ -208,7 +208,7 @@ def silent() -> None:
 
 
 class Marks:
-    """Of each place the tests that come by it, in a share of all quick tests; the time of each that passes."""
+    """Of each place the tests that come by it, in a share of all of CI; the time of each that passes."""
 
     def __init__(self, made: list[Fault], share: int, shares: int) -> None:
         self.share, self.shares, self.test = share, shares, ""
@@ -258,7 +258,7 @@ def coming_by(made: list[Fault], share: int, shares: int) -> dict[int, list[tupl
 
     silent()
     marks = Marks(made, share, shares)
-    pytest.main(["-q", "-p", "no:cacheprovider"], plugins=[marks])
+    pytest.main(["-q", "-m", "not slow", "-p", "no:cacheprovider"], plugins=[marks])
     right = {test for test, seconds in marks.seconds.items() if seconds < float("inf")}
     at_import = {k for k, tests in marks.came.items() if not tests - {""}}
     return {
@@ -315,7 +315,7 @@ def passed(fault: Fault, tests: list[str], seconds: float) -> bool:
     asked = Asked(tests, seconds)
     try:
         files = {test.split("::")[0] for test in tests}
-        ended = pytest.main(["-q", "-x", "-p", "no:cacheprovider", *files], plugins=[asked])
+        ended = pytest.main(["-q", "-x", "-m", "not slow", "-p", "no:cacheprovider", *files], plugins=[asked])
         asked.failed |= ended in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR)  # in what all import
     finally:
         os._exit(asked.failed)

@@ -175,3 +175,10 @@ def test_arguments_are_called_as_they_are(page: Path) -> None:
         names = [own.id for own in call.args if isinstance(own, ast.Name)]
         assert names == list(parameters)[: len(names)], f"{name}({given})"
         assert {keyword.arg for keyword in call.keywords} <= parameters.keys(), f"{name}({given})"
+
+
+def test_long_tests_exist() -> None:
+    """Those that `tests/conftest.py` takes out of the quick ones."""
+    for test in (ROOT / "tests" / "long.txt").read_text(encoding="utf-8").splitlines():
+        file, name = test.partition("[")[0].split("::")
+        assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), test

@@ -188,11 +188,10 @@ def cantilever(EI: float = 2.0, length: float = 0.9, load: float = 0.3) -> mbs.M
 @pytest.mark.parametrize(
     ("build", "values", "queries"),
     [
-        pytest.param(
+        (
             arm,
             {"mass": 1.2, "length": 0.9, "load": 3.0},
             {"reaction": lambda s: np.stack(s.reaction("hinge")), "angle": angle, "energy": lambda s: s.energy.total},
-            marks=pytest.mark.ci,
         ),
         (
             cantilever,

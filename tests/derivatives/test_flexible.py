@@ -41,7 +41,6 @@ def cantilever(
         pytest.param(0.100002, 5, "free", marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.ci
 def test_modes_of_one_frequency_are_the_same_in_bodies_beside(b: float, modes: int, method: Any) -> None:
     """Direct derivatives, which hold amplitudes, are those of whole runs, pairs that are cut apart included."""
 

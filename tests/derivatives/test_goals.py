@@ -329,7 +329,6 @@ def test_identified_from_exact_data() -> None:
     assert found.cost < 1e-10 and found.correlation.shape == (2, 2) and found.evaluations < 20
 
 
-@pytest.mark.ci
 def test_identified_from_noise() -> None:
     """True values lie within the intervals, residuals are of the size of the noise, a prior narrows both."""
     data = measured(noise=5e-3)

@@ -206,7 +206,6 @@ def flexible(model: mbs.Model, node: Callable[..., mbs.Node]) -> FlexibleBody:
 
 
 @pytest.mark.parametrize("build", [shell, flexible])
-@pytest.mark.ci
 def test_it_falls_with_the_square_of_the_step(build: Build, caplog: pytest.LogCaptureFixture) -> None:
     for turn in (0.2, 0.1):
         turning(build, turn=turn)

@@ -237,7 +237,6 @@ def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
         mbs.campbell(model, [120.0], count=2)
 
 
-@pytest.mark.ci
 def test_a_rotor_of_tetrahedra_on_unequal_bearings() -> None:
     """Nearly round: refused with what to do; by Floquet's theory, frequencies are those of a swept mesh.
 
@@ -543,7 +542,7 @@ def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     assert np.abs(floquet_modes(linear, 4, "test").eigenvalues[:4].imag) == pytest.approx(right, rel=1e-6)
 
 
-@pytest.mark.parametrize("count", [pytest.param(9, marks=pytest.mark.ci), pytest.param(21, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [9, pytest.param(21, marks=pytest.mark.slow)])
 def test_critical_speeds_are_the_ends_of_what_whirls_with_its_speed(count: int) -> None:
     """Unequal shaft: where it is unstable its frequency is the speed; the backward whirl crosses within that."""
     diagram = mbs.campbell(unequal((300, 500), (500, 500)), np.linspace(5.0, 45.0, count), count=4, floquet=True)
@@ -552,7 +551,6 @@ def test_critical_speeds_are_the_ends_of_what_whirls_with_its_speed(count: int) 
     assert len(found) == 4 and 20.0 < found[1] < np.sqrt(500.0)
 
 
-@pytest.mark.ci
 def test_what_keeps_its_speed_at_all_speeds_is_not_critical() -> None:
     """A ball that nothing ties nutates as fast as it turns."""
     model = mbs.Model("SE3")
@@ -709,7 +707,6 @@ def test_crossings_of_curves_that_begin_and_end_between_two_speeds_are_found(way
     assert Campbell(speeds, curves, vibrations).critical() == pytest.approx([way * 65.0], rel=1e-8)
 
 
-@pytest.mark.ci
 def test_a_round_shaft_whose_whirls_have_one_frequency_has_its_critical_speed() -> None:
     """``48 EI/l^3`` but for shear and bearings; at each speed the two shapes are any two of their plane."""
     model = mbs.Model()

@@ -55,9 +55,7 @@ def test_stops_take_energy(seed: int, group: str, h: float, most: float) -> None
 
 
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(
-    "kind", [{}, pytest.param({"bristle": 1e-4}, marks=pytest.mark.ci)], ids=("regularised", "bristles")
-)
+@pytest.mark.parametrize("kind", [{}, {"bristle": 1e-4}], ids=("regularised", "bristles"))
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.slow)])
 def test_friction_takes_energy(seed: int, kind: dict[str, Any], group: str) -> None:
     """With the load of preloads and of the reactions."""

@@ -225,7 +225,6 @@ def test_pictures_of_shells(tmp_path: Path) -> None:
     assert np.ptp(mesh.points[mesh.points[:, 2] > 0.9][:, 2]) == pytest.approx(0.05, rel=1e-6)
 
 
-@pytest.mark.ci
 def test_a_hinged_panel_swings_and_keeps_its_energy() -> None:
     """Both groups give one motion; what changes the momentum is the weight and the hinges."""
     runs = []
