@@ -84,10 +84,8 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
     except RuntimeError:
         raise SingularSystemError("the mass matrix is not positive; look for a negative mass or inertia") from None
     vanishes = max(REPEATED, OPEN * gap)
-    if definite:
-        tried = np.random.default_rng(1).normal(size=(n + m, 2))
-        if np.abs(solve(tried)).max() < SURE / vanishes:
-            return NullSpaces(unknowns, np.empty((n, 0)), np.empty((m, 0)), True)
+    if definite and _short(solve, n + m, vanishes):
+        return NullSpaces(unknowns, np.empty((n, 0)), np.empty((m, 0)), True)
     for count in [count for count in COUNTS if count == COUNTS[0] or (n + m) * count**2 <= WORK]:
         vectors = np.random.default_rng(0).normal(size=(n + m, min(count, n + m)))
         for _ in range(ITERATIONS):
@@ -102,6 +100,17 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
             break
     complete = motions.shape[1] + repeated.shape[1] < count
     return NullSpaces(unknowns, motions, repeated, complete)
+
+
+def regular(M: Matrix, B: Matrix, solve: Solve, gap: float = 0.0) -> bool:
+    """Whether :func:`null_spaces` are empty for certain, by what solves with ``[[M, B^T], [B, 0]]`` as it is."""
+    units = np.concatenate(_scales(M, B, 0.0))[:, None]
+    return _short(lambda right: solve(right / units) / units, len(units), max(REPEATED, OPEN * gap))
+
+
+def _short(solve: Solve, size: int, vanishes: float) -> bool:
+    """Whether solutions for random forces and rates have no part of what vanishes."""
+    return bool(np.abs(solve(np.random.default_rng(1).normal(size=(size, 2)))).max() < SURE / vanishes)
 
 
 def count_repeated(B: csc_array) -> int:
