@@ -90,8 +90,11 @@ def _factor(text: Text, W: int, width: int) -> None:  # noqa: N803
             enough = text(f"fcmp ogt double {_size(text, pivot)}, {least}")
             text.store(text(f"select i1 {enough}, double {text.load(lost, 0)}, double 1.0"), lost, 0)
         _sum_up(text, text.at(mine, 2), below[1], rows[1])
-    with text.loop(0, "%n", step=B) as (j, _):
-        _invert(text, text.at("%lu", text.times(j, ld)), W)
+        with text.where(text(f"trunc i64 {text(f'lshr i64 {j}, 1')} to i1")):  # while they are near
+            _invert(text, text.at(column, (2 - B) * ld), W)
+    last = text.plus("%n", -1)
+    with text.where(text(f"icmp eq i64 {text(f'and i64 {last}, 2')}, 0")):  # not all of the last ones are there
+        _invert(text, text.at("%lu", text.times(text(f"and i64 {last}, {-B}"), ld)), W)
     text.store(text.load(lost, 0), "%seen", 0)
 
 
