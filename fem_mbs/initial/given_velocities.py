@@ -31,14 +31,14 @@ from fem_mbs.system import matrices as tangent
 from fem_mbs.system.pattern import flat
 from fem_mbs.system.system import Evaluation, System
 
-LIGHT = 1e-5
+LIGHT = 1e-4
 """Unit of a velocity that follows, against those that were given: the root of the weight that its change has."""
 SOLID = 1e10
 """Weight of the stiffest deformation of beams against that of a motion."""
 COMPLIANCE = 1e-12
 """Of the joints, as equations may repeat each other."""
 ROUNDS, SETTLED = 100, 1e-10
-"""Most corrections of what follows, and one, against the largest velocity, after which there is none."""
+"""Most corrections, and one, against the largest velocity, after which there is none."""
 LOST = 0.05
 """Change of a velocity that was given, against the largest, that is told."""
 DEFORMS = 0.05
@@ -102,9 +102,12 @@ def _closest(system: System, evaluation: Evaluation, given: BoolArray) -> Array:
     values[forces] *= factor[system.pattern.rows[forces]] * factor[system.pattern.columns[forces]]
     factors = system.solver.factor(system.solver.stored(values))
     change, _ = tangent.solve_with_constraints(system, factors, None, -tangent.velocity_residual(system, evaluation))
-    if (unit == LIGHT).any():  # what that costs those that were given
+    for _ in range(ROUNDS if (unit == LIGHT).any() else 0):  # what that costs those that were given
         missed = unit * tangent.mass_product(system, evaluation, np.where(kept, -change, 0.0))
-        change += tangent.solve_with_constraints(system, factors, missed, None)[0]
+        more = tangent.solve_with_constraints(system, factors, missed, None)[0]
+        change += more
+        if np.abs(more * system.weight).max() <= SETTLED * np.abs(change * system.weight).max():
+            break
     change[modes] = 0.0
     return change
 

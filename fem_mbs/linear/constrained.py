@@ -46,7 +46,9 @@ from fem_mbs.system.pattern import Triplets
 COMPLIANCE = 1e-9
 """Against what an equation meets as its own compliance, ``B K^-1 B^T``: far from rounding and from weak equations."""
 LIGHT = 1e-4
-"""Unknowns count as at least so heavy as this share of the heaviest of their equation."""
+"""Unknowns count as at least so heavy as this share of what joints tie them to."""
+ROUNDING = 1e-12
+"""The share of that below which they have no mass of their own."""
 PASSES, SETTLED = 20, 1e-8
 """Most times that multipliers are given back what compliance took of them, and a change that needs no more."""
 
@@ -125,16 +127,26 @@ class LeastNormSolver(LinearSolver):
     def _met(self, values: Array, light: float = LIGHT, least: float = 0.0) -> Array:
         """``B K^-1 B^T`` of each equation alone, by the diagonal of ``K``, or what stands there."""
         B, units = values[self._of_B], self._units[self._column]
-        K = np.abs(values[self._diagonal[: self.n]])[self._column] * units**2
-        heaviest = np.zeros(self.m)
-        np.maximum.at(heaviest, self._row, np.where(B != 0.0, K, 0.0))
-        K = np.maximum(K, light * heaviest[self._row])
+        own = np.abs(values[self._diagonal[: self.n]]) * self._units**2
+        tied = self._tied(own, B != 0.0, light)
+        K = np.where(own > ROUNDING * tied, np.maximum(own, light * tied), tied)[self._column]
         if least or not K.any():  # what nothing stiffens is as stiff as the stiffest
             K = np.where(K > 0.0, K, K.max(initial=least) or 1.0)
         squared = np.abs(B * units) ** 2
         met = sums(self._row, np.divide(squared, K, out=np.zeros_like(K), where=K > 0.0), self.m)
         there = np.abs(values[self._diagonal[self.n :]])
         return np.where(there > 0.0, there, np.where(met > 0.0, met, met.max(initial=0.0) or 1.0))
+
+    def _tied(self, own: Array, meets: BoolArray, light: float) -> Array:
+        """How heavy each unknown is, or, where that is little beside what joints tie it to, how heavy that is."""
+        row, column, heavy, passed = self._row[meets], self._column[meets], own, True
+        while passed:
+            heaviest, tied = np.zeros(self.m), np.zeros(self.n)
+            np.maximum.at(heaviest, row, heavy[column])
+            np.maximum.at(tied, column, heaviest[row])
+            before, heavy = heavy, np.where(own < light * tied, tied, own)
+            passed = bool((heavy > before).any())
+        return heavy
 
 
 class Projection:

@@ -24,8 +24,10 @@ from fem_mbs.elements import (
     JointFriction,
     JointSpring,
     MultiplierSensor,
+    PointOnPlaneJoint,
     RevoluteJoint,
     RigidBody,
+    RollingDisc,
     SphericalJoint,
 )
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -506,3 +508,36 @@ def test_projected_velocities_are_unique_whatever_joints_repeat(caplog: pytest.L
     assert not caplog.records
     mbs.simulate(model, 0.02, 0.01)
     assert len(caplog.records) == 1
+
+
+def test_wheels_whose_discs_repeat_each_other_are_pulled() -> None:
+    """Two wheels on an axle that a massless eye keeps level are pulled sideways, as minimal coordinates say."""
+    radius, half, mass, about, across, arm = 0.1, 0.25, 0.5, 0.01, 0.02, 0.2
+    light, small = 0.01, 1e-5
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    axle, eye = model.add_node((0, 0, radius)), model.add_node((arm, 0, radius))
+    model.add(RigidBody(axle, light, (small, small, small), center_of_mass=(arm, 0, 0)))
+    model.add(FixedJoint(axle, eye))
+    model.add(PointOnPlaneJoint(model.ground, eye, normal=Z))
+    for side in (half, -half):
+        wheel = model.add_node((0, side, radius))
+        model.add(RigidBody(wheel, mass, (across, about, across)))
+        model.add(RevoluteJoint(axle, wheel, axis=(0, 1, 0)))
+        model.add(RollingDisc(model.ground, wheel, axis=(0, 1, 0), normal=Z, radius=radius))
+    model.add(Force(eye, lambda t: (1.0, 0.5 * t, 0.0)))
+    heavy = 2 * mass + 2 * about / radius**2 + light
+    turning = 2 * mass * half**2 + 2 * across + small + light * arm**2 + 2 * about * (half / radius) ** 2
+
+    def rates(t: float, z: Array) -> Array:
+        heading = np.array((np.cos(z[2]), np.sin(z[2])))
+        forward, sideways = heading @ (1.0, 0.5 * t), np.array((-heading[1], heading[0])) @ (1.0, 0.5 * t)
+        gained = forward + light * arm * z[4] ** 2, arm * (sideways - light * z[3] * z[4])
+        return np.array([*z[3] * heading, z[4], gained[0] / heavy, gained[1] / turning])
+
+    exact = solve_ivp(rates, (0, 2), np.zeros(5), rtol=1e-10, atol=1e-12).y[:, -1]
+    errors = []
+    for step in (0.01, 0.005):
+        solution = mbs.simulate(model, 2.0, step)
+        assert solution.stats.failed_steps == 0 and solution.constraint_residual.position.max() < 1e-12
+        errors.append(np.abs(solution.position(axle)[-1, :2] - exact[:2]).max())
+    assert errors[1] < 2e-4 and 3.0 < errors[0] / errors[1] < 5.0

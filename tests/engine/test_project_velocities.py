@@ -22,6 +22,7 @@ from fem_mbs.contracts import Motion
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    FixedJoint,
     FlexibleBody,
     Interface,
     LowPass,
@@ -370,3 +371,36 @@ def test_a_beam_whose_nodes_were_given_no_spin_is_named(caplog: pytest.LogCaptur
         mbs.simulate(model, 1e-4, 1e-4)
     assert not caplog.text
     np.testing.assert_allclose(velocities(model)[1:, 5], 2.0, rtol=0, atol=1e-9)
+
+
+def doors(seed: int) -> tuple[mbs.Model, mbs.Node, Array]:
+    """Bodies of very unlike mass in a row, each on two hinges between flanges without mass; the last has a spin."""
+    rng = np.random.default_rng(seed)
+    model, place = mbs.Model(GROUPS[seed % 2]), np.zeros(3)
+    body = model.ground
+    for _ in range(1 + seed % 3):
+        before, (along, axis) = body, (v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
+        body = model.add_node(place + 0.5 * along)
+        inertia = 10.0 ** rng.uniform(-4, 0) * np.array((0.05, 0.08, 0.1))
+        model.add(RigidBody(body, 10.0 ** rng.uniform(-2, 1), inertia))
+        for point in (place, place + 0.3 * axis):
+            flanges = model.add_node(point), model.add_node(point)
+            model.add(FixedJoint(before, flanges[0]))
+            model.add(FixedJoint(body, flanges[1]))
+            model.add(RevoluteJoint(*flanges, axis=axis, point=point))
+        place = place + along
+    body.angular_velocity = rng.normal(size=3) * 2
+    return model, body, axis
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_hinges_that_repeat_each_other_hold_whatever_is_between(seed: int) -> None:
+    """Flanges without mass, and bodies a million times as light: a run starts, and one hinge turns about its axis."""
+    model, body, axis = doors(seed)
+    mbs.project_velocities(model)
+    spin = body.angular_velocity
+    if seed % 3 == 0:  # one body, whose hinge begins at the origin
+        np.testing.assert_allclose(np.cross(spin, axis), 0.0, rtol=0, atol=1e-9 * np.linalg.norm(spin))
+        np.testing.assert_allclose(body.velocity, np.cross(spin, body.position), rtol=0, atol=1e-9)
+    solution = mbs.simulate(model, 0.002, 0.001)
+    assert solution.stats.failed_steps == 0 and solution.constraint_residual.velocity.max() < 1e-8
