@@ -13,7 +13,7 @@ it depends are found node by node, and a displacement of all of them tells wheth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Annotated, Any, TypeAlias
 
@@ -171,7 +171,7 @@ class Misfit(Goal):
     signal: Signal
     times: Annotated[Array, _series]
     data: Annotated[Array, _series]
-    sigma: Annotated[Array, _sigma] = 1.0  # type: ignore[assignment]
+    sigma: Annotated[Array, _sigma] = field(default_factory=lambda: np.ones(()))
 
     def __post_init__(self) -> None:
         if self.times.ndim != 1 or self.data.ndim > 2 or len(self.data) != len(self.times):

@@ -317,6 +317,8 @@ def test_a_fall_is_fitted_by_linear_regression() -> None:
     assert found.deviations == pytest.approx(deviation, rel=1e-6)
     wide = student.ppf(0.95, 9) * deviation
     assert found.interval(0.9)["g"] == pytest.approx((best - wide, best + wide), rel=1e-8)
+    alone = mbs.fit(build, {"g": 5.0}, {"fall": (times, data)}, 1.0, 0.1)
+    assert alone.parameters["g"] == pytest.approx(best, rel=1e-8)
     with pytest.raises(mbs.ModelError, match="must be times, values and their standard deviations"):
         mbs.fit(build, {"g": 5.0}, {"fall": (times,)}, 1.0, 0.1)
 
