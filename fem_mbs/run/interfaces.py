@@ -260,7 +260,8 @@ def check_checkpoint(checkpoint: Checkpoint, system: System, method: Method) -> 
         other = next((a for a, b in zip(there, here, strict=False) if a != b), "more or fewer parts")
         raise ModelError(
             f"simulate: the checkpoint is one of another model: it has {len(there)} nodes, variables and constraint "
-            f"equations, this model {len(here)}; the first that differs there is {other}"
+            f"equations, this model {len(here)}; the first that differs there is {other}. Where parts have come or "
+            "gone, start from the state that its run ended with, initial=solution.state(-1)"
         )
     from_user(system, checkpoint.state, "simulate: initial.state")
     if not isinstance(checkpoint.memory, type(method).Memory):

@@ -149,6 +149,8 @@ DOUBTFUL = 0.25
 """From this share of the motion on, an error is of its order; estimates of coarse steps are too small."""
 MINOR = 0.01
 """Rotations (rad) and displacements (over the extent of the model) count as at least this share of the other."""
+TURNING = 0.05
+"""Rotations (rad) of a node in a step that are worth a word."""
 MANY, TOO_MANY = 5.5, 7.0
 """Iterations of Newton's method a step, in the mean, above which steps are coarse, and above which many fail; smooth
 motions take 1 to 3."""
@@ -211,11 +213,12 @@ class Accuracy(NamedTuple):
         coarse += 4.0 * _from_0_to_1(self.rounds - TOO_MANY)
         if not self.relative * (1.0 + 2.0 * coarse) > DOUBTFUL:
             return ""
-        rounds = f", which took {self.rounds:.2g} iterations in the mean" if self.rounds > MANY else ""
+        causes = [f"a node turned by up to {self.turn:.2g} rad a step"] if self.turn > TURNING else []
+        causes += [f"a step took {self.rounds:.2g} iterations in the mean"] if self.rounds > MANY else []
         return (
             f"The estimated error, {self.length:.2g} m and {self.angle:.2g} rad, is of the order of the motion, "
-            f"{self.displacement:.2g} m and {self.rotation:.2g} rad: try a smaller step (a node turned by up to "
-            f"{self.turn:.2g} rad a step{rounds})"
+            f"{self.displacement:.2g} m and {self.rotation:.2g} rad: try a smaller step"
+            + (f" ({', '.join(causes)})" if causes else "")
         )
 
     def __str__(self) -> str:
