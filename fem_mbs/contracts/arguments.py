@@ -70,9 +70,10 @@ USUAL = (
     "RevoluteJoint=Hinge,HingeJoint,PinJoint FixedJoint=Weld,WeldJoint,ClampJoint,LockJoint,RigidJoint "
     "SphericalJoint=BallJoint PrismaticJoint=SliderJoint,TranslationalJoint UniversalJoint=CardanJoint,HookeJoint "
     "GeneralJoint=GenericJoint PointOnLineJoint=InLineJoint PointOnPlaneJoint=InPlaneJoint Moment=Torque "
-    "Coupling=Gear,GearJoint,RackAndPinion JointSpring=TorsionSpring,TorsionalSpring,TorsionalSpringDamper "
-    "PointMass=Mass,ConcentratedMass Ball=Sphere Box=Brick,Cuboid,Cube Cylinder=Disc,Disk,Wheel "
-    "Plane=Floor,Wall,HalfSpace center=point,position,location Beam=Cable,TimoshenkoBeam "
+    "Coupling=Gear,GearJoint,RackAndPinion,CoordinateConstraint Bushing=RigidBodySpringDamper,CartesianSpringDamper "
+    "JointSpring=TorsionSpring,TorsionalSpring,TorsionalSpringDamper,LinearSpringDamper,CoordinateSpringDamper "
+    "PointMass=Mass,ConcentratedMass,MassPoint Ball=Sphere Box=Brick,Cuboid,Cube Cylinder=Disc,Disk,Wheel "
+    "Plane=Floor,Wall,HalfSpace center=point,position,location Beam=Cable,Cable2D,TimoshenkoBeam "
     "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline"
 )
 """Names, and what others call it."""
