@@ -255,7 +255,8 @@ def accelerations(
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
     highest, multipliers = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
     nonlinear = (system.order < 2).any() or bool(system.readers)
-    size, units = np.inf, system.weight * pace(system, evaluation) ** -system.orders.astype(float)
+    rates = pace(system, evaluation) ** -system.orders.astype(float) if nonlinear else 1.0
+    size, units = np.inf, system.weight * rates
     for k in range(ITERATIONS if nonlinear else 0):
         motion = evaluation.motion
         u, udot, uddot = _sorted(system, place.u, motion.udot, highest)
