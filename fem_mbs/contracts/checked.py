@@ -127,8 +127,8 @@ def by_model(
 
 def waits(value: Any, slots: Container[str], argument: str) -> bool:
     """Whether an argument has names in place of parts, or something that waits for such names."""
-    slot = argument in slots
-    return any(type(own) is Deferred or (slot and isinstance(own, str)) for own in leaves(value))
+    slot, every = argument in slots, leaves(value) if isinstance(value, list | tuple | dict) else (value,)
+    return any(type(own) is Deferred or (slot and isinstance(own, str)) for own in every)
 
 
 def takes_parts(hint: Any) -> bool:

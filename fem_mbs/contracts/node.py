@@ -153,6 +153,7 @@ def still_nodes(names: Iterable[str], group: str, positions: Array) -> list[Node
     for name, position in zip(names, positions, strict=True):
         made.append(node := object.__new__(Node))
         vars(node).update(alike, name=name, position=position)
+        position.whose = f"{node}: position"
     return made
 
 

@@ -171,7 +171,7 @@ class ModelDescription(PartNames):
         self._parts: dict[str, Part] = {}
         self._members: set[Node] = set()
         self._added: Counter[type] = Counter()
-        self.ground = self.add_node((0.0, 0.0, 0.0), name="ground")
+        (self.ground,) = self.add_nodes(np.zeros((1, 3)), ["ground"])
         self.hold(self.ground, True, True)
 
     def __setattr__(self, name: str, value: Any) -> None:
