@@ -24,11 +24,14 @@ def batch_of(parts: Sequence[Any], number: Numbering, kind: type[Kind]) -> Kind:
     batch, owner = type(parts[0]).batch(parts, number), type(parts[0]).__name__
     if not isinstance(batch, kind):
         raise ModelError(f"{owner}.batch must return {article(kind.__name__)}, received {shown(batch)}")
-    if "nodes" not in dir(batch) or "owners" not in dir(batch):
+    try:
+        for name in ("nodes", "owners"):
+            getattr(batch, name)
+    except AttributeError:
         raise ModelError(
             f"{type(batch).__name__} of {parts[0]} has no nodes or no owners; its __init__ has to call "
             "super().__init__(components, number), or to set both"
-        )
+        ) from None
     return batch
 
 

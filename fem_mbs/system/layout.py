@@ -55,7 +55,10 @@ def lengths(nodes: Sequence[Node], joints: Iterable[Constraint]) -> tuple[Array,
     joints from their mean, which turns and moves with them; the extent where all are at one place: units of length are
     the user's.
     """
-    points = [node.position + node.rotation @ offset for joint in joints for node, offset in _ends(joint)]
+    plain = np.asarray
+    points = [
+        plain(node.position) + plain(node.rotation) @ plain(own) for joint in joints for node, own in _ends(joint)
+    ]
     places, origin, length = [*(node.position for node in nodes[1:]), *points], np.zeros(3), extent(list(nodes)) or 1.0
     if not places:
         return origin, length, length
