@@ -39,7 +39,15 @@ from fem_mbs.linear.solvers import LinearSolver, make_solver
 from fem_mbs.model.description import ModelDescription, extent, idle_rotations
 from fem_mbs.system.batch_checks import batch_of, check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
-from fem_mbs.system.pattern import ConstraintRows, Workspace, components, free_components, number_constraints, triplets
+from fem_mbs.system.pattern import (
+    ConstraintRows,
+    Triplets,
+    Workspace,
+    components,
+    free_components,
+    number_constraints,
+    triplets,
+)
 
 FAR = 4.0
 """A model further away than so many times its extent measures positions from one of its own nodes."""
@@ -125,10 +133,6 @@ class Layout:
         self.has_velocity_level = bool(self.velocity_level.any())
         self.closes_positions = not self.velocity_level.all()
         self.constraint_slices, self._constraint_rows = numbers.slices, numbers.rows
-        cells = [*self.components, *self.bending_components]
-        reading = [(self.components[k], rows) for k, rows in self.reads]
-        self.pattern = triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
-        self.blocks = self._number_blocks()
         self.redundant: Redundant | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -188,7 +192,15 @@ class Layout:
         """Component of each contribution to the residual of a batch of elements, in the order of its forces."""
         return np.repeat(self.components[k][:, None], self.batches[k].terms, 1).ravel()
 
-    def _number_blocks(self) -> IntArray:
+    @cached_property
+    def pattern(self) -> Triplets:
+        """Where every entry of the matrix stands."""
+        cells = [*self.components, *self.bending_components]
+        reading = [(self.components[k], rows) for k, rows in self.reads]
+        return triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
+
+    @cached_property
+    def blocks(self) -> IntArray:
         """Numbers of the node, the element or the joint that each equation belongs to."""
         owners = [owner for owner, _ in self.internal_variables], [owner for owner, _ in self.constraint_owner]
         numbers = {owner: self.n + k for k, owner in enumerate(dict.fromkeys([*owners[0], *owners[1]]))}

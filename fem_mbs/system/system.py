@@ -194,7 +194,6 @@ class System(Layout, FrozenModel):
 
     def __init__(self, model: ModelDescription, end: float = math.inf, frozen_as: int | None = None) -> None:
         super().__init__(model, end, frozen_as)
-        self._sizes = Sizes(self)
         self._jumping = [batch for batch in self.batches if type(batch).next_jump is not ElementBatch.next_jump]
         self.kinked = [k for k, batch in enumerate(self.batches) if batch.kinked]
         """Numbers of the batches whose laws have kinks."""
@@ -214,6 +213,10 @@ class System(Layout, FrozenModel):
         self.given_rates = [k for k, b in enumerate(self.constraint_batches) if b.driven or b.velocity is not None]
         """Numbers of the batches of joints that are driven, or have equations of velocities."""
         self._still = Prescribed([None] * len(self.batches), [None] * len(self.constraint_batches))
+
+    @cached_property
+    def _sizes(self) -> Sizes:
+        return Sizes(self)
 
     @cached_property
     def orders(self) -> IntArray:
