@@ -147,8 +147,8 @@ class Contact(Element):
             raise ModelError(f"{label}: exponent must be at least 1, received {exponent:g}")
         if self.yields and restitution < LEAST:
             raise ModelError(
-                f"{label}: with stiffness, restitution must be at least {LEAST:g}, received "
-                f"{restitution:g}: less takes a force without bounds; without stiffness nothing may come back"
+                f"{label}: with stiffness, give a restitution of at least {LEAST:g}, it is {restitution:g}: less takes "
+                "a force without bounds; without stiffness nothing may come back"
             )
         self.internal_variables = (approach_variables if self.yields else carried_variables)(self.contacts)
         self.restitution, self.friction = restitution, friction

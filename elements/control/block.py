@@ -363,6 +363,8 @@ def _linear(x_part: Array, u_part: Array, t: float, x: Array, u: Array) -> Array
 class SampledBatch(WiredBatch, of=SampledController):
     """Sampled controllers, which are asked one after the other, at samples alone."""
 
+    owners: Sequence[SampledController]
+
     def __init__(self, controllers: Sequence[SampledController], number: Numbering) -> None:
         super().__init__(controllers, number)
         self._controllers, self._p, own = controllers, len(controllers[0].outputs), self._own

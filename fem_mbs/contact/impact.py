@@ -198,7 +198,8 @@ def _no_impulses(
     if not drives:
         held = dict.fromkeys(str(own) for own, _ in system.constraint_owner if set(own.nodes) == set(part.nodes))
         hint = (
-            f"; {listed(held)} holds its bodies together: leave this pair out, or let the shapes end before the joint"
+            f"; {listed(held)} holds its bodies together: leave this {type(part).__name__} out, or let shapes end "
+            "before the joint"
         )
         return f"{text}closes with {-after[worst]:.3g} m/s (rad/s) whatever acts{hint * bool(held)}"
     return (

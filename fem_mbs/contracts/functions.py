@@ -7,15 +7,16 @@ them.
 
 Derivatives that a function does not have itself are one-sided differences of six values, back in time where there is
 any, over ever shorter steps, extrapolated (Ridders, *Accurate computation of F'(x) and F'(x)F''(x)*, Advances in
-Engineering Software 4, 1982): the entry of the table is taken that agrees best with its neighbours. Functions of
-rates up to 1e6 rad/s are resolved. Steps have no common measure, lest a vibration looks as if it stood still. Plain
-numbers are several times faster here than arrays.
+Engineering Software 4, 1982): the entry of the table is taken that agrees best with its neighbours. They begin with a
+hundredth of the time of a run, or of 1 s where none is under way, and up to 1e6 rad in that time are resolved. Steps
+have no common measure, lest a vibration looks as if it stood still. Plain numbers are several times faster here than
+arrays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import inf, nextafter
+from math import ceil, inf, log, nextafter
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -136,7 +137,7 @@ class GivenValues:
 
 
 LONGEST, SHORTEST, RATIO = 0.0137193, 5e-8, 0.3137
-"""The longest step in s, about the shortest one, and each next one against that before."""
+"""The longest step, and about the shortest one, against the end of a run; and each next one against that before."""
 LEVELS = 24
 AGREE = (1e-10, 1e-8)
 """Differences of neighbours in the table, against the derivatives, that are small enough."""
@@ -157,12 +158,22 @@ LOWEST = (5, 4)
 """Powers of the step in the errors that extrapolation removes first, and so on."""
 
 
-def differences(function: Callable[[float], Array], t: float, begin: float, end: float) -> tuple[Array, Array]:
+def unit_of(end: float) -> float:
+    """In which steps count of a run: its end, but for a part, lest one that goes on further sees other roundings.
+
+    Where nothing ends, 1 s.
+    """
+    return RATIO ** ceil(log(end) / log(RATIO)) if 0.0 < end < inf else 1.0
+
+
+def differences(
+    function: Callable[[float], Array], t: float, begin: float, end: float, unit: float = 1.0
+) -> tuple[Array, Array]:
     """First and second derivative at ``t`` of a function that is smooth, and known, from ``begin`` to ``end``."""
     here = function(t)
     zero, refusal, used = here.ravel().tolist(), None, -1
     tables = [[DifferenceTable(kind) for _ in zero] for kind in (0, 1)]
-    h = LONGEST
+    h = LONGEST * unit
     for _ in range(LEVELS):
         # back if possible, lest a result depends on when its run ends
         side = -1 if t - 5.0 * h >= begin else 1 if t + 5.0 * h <= end else 0
@@ -176,7 +187,7 @@ def differences(function: Callable[[float], Array], t: float, begin: float, end:
             else:
                 own = list(zip(*values, strict=True))
                 settled = [table.add(value, side * h) for row in tables for table, value in zip(row, own, strict=True)]
-                if all(settled) or (h < SHORTEST and len(tables[0][0].row) > FEWEST):
+                if all(settled) or (h < SHORTEST * unit and len(tables[0][0].row) > FEWEST):
                     break
         h *= RATIO
     if refusal is not None and not tables[0][0].row:
@@ -227,8 +238,8 @@ def derivatives(
     except AttributeError:
         jumps: Sequence[float] = law.jumps if isinstance(law, Jumping) else ()
         begin = max((float(own) for own in jumps if own <= t), default=0.0)
-        end = min(end, nextafter(next_jump(law, t), 0.0))
-        return differences(lambda s: evaluate(law, s, owner, size), t, begin, end)
+        smooth = min(end, nextafter(next_jump(law, t), 0.0))
+        return differences(lambda s: evaluate(law, s, owner, size), t, begin, smooth, unit_of(end))
     return evaluate(first, t, owner, size), evaluate(second, t, owner, size)
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, TimedBatch, WiredBatch, listed
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
 from fem_mbs.derivatives.residual import Ask, BatchCopies, Instants, of_force
+from fem_mbs.initial.singular import owners_of_branches
+from fem_mbs.run.interfaces import bent
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
@@ -355,6 +358,8 @@ class _Differences:
 
 CUT = 0.49
 """Share of a step below which it is a part; before jumps steps are longer than half of the given one."""
+MUCH, STANDS_OUT = 0.1, 10.0
+"""Share of the largest change of a force that is large, too; how much faster than in steps beside it is at once."""
 
 
 def passed(system: System, history: History, step: float | VariableStep, method: Method) -> list[str]:
@@ -363,9 +368,13 @@ def passed(system: System, history: History, step: float | VariableStep, method:
         return []
     t = np.asarray(history.t)
     if system.kinked:
-        sides = [system.branches(system.evaluate_at(history.state(k))) for k in range(len(t))]
-        moved = np.flatnonzero([(a != b).any() for a, b in zip(sides[:-1], sides[1:], strict=True)])
-        laws = [str(owner) for k in system.kinked for owner in system.batches[k].owners]
+        sides = np.array([system.branches(system.evaluate_at(history.state(k))) for k in range(len(t))])
+        changes = sides[:-1] != sides[1:]
+        moved, owners = (
+            np.flatnonzero(changes.any(axis=1)),
+            owners_of_branches(system, system.evaluate_at(history.state(0))),
+        )
+        laws = dict.fromkeys(owners[k] for k in np.flatnonzero(changes.any(axis=0)))
         how = (
             "take a fixed step and GeneralizedAlpha, which cuts steps there, and compare two steps"
             if isinstance(step, VariableStep) or method.error_order is None
@@ -377,14 +386,43 @@ def passed(system: System, history: History, step: float | VariableStep, method:
                 "at instants that move with the parameters: derivatives may miss several per cent, tens of them where "
                 f"steps are not cut there, however exact the run is; {how}"
             ]
-    asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
-    if not asked or isinstance(step, VariableStep):
+    if not any(batch.asks for batch in system.batches):
         return []
-    cut = np.flatnonzero(np.diff(t)[:-1] < CUT * step)
-    if not len(cut):
+    cut = (
+        np.zeros(len(t) - 1, np.bool_)
+        if isinstance(step, VariableStep)
+        else np.append(np.diff(t)[:-1] < CUT * step, False)
+    )
+    sudden, owners = _sudden(system, history, cut)
+    if not sudden.any():
         return []
+    first, names = t[sudden.any(axis=1).argmax()], [owners[k] for k in np.flatnonzero(sudden.any(axis=0))]
     return [
-        f"steps were cut from t = {t[cut[0]]:.6g} s on, as where a function bends or jumps at once and no law tells "
-        f"of it: {listed(asked, '; ')}. Derivatives may be wrong by a share there, several per cent or more, however "
-        "exact the run is: let the function bend smoothly, or compare steps of other lengths"
+        f"a function bends or jumps at once and no law tells of it, first about t = {first:.6g} s: "
+        f"{listed(names, '; ')}. Derivatives may be wrong by a share there, several per cent or more, however exact "
+        "the run is: let the function bend smoothly, or compare steps of other lengths"
     ]
+
+
+def _sudden(system: System, history: History, cut: BoolArray) -> tuple[BoolArray, list[str]]:
+    """In which steps functions of users bend or jump, ``(steps, functions)``, and whose they are.
+
+    In parts of steps, which were ``cut``, they leave their tangents, or make much of what forces change there; in
+    whole ones their forces change far more than in those beside.
+    """
+    states = [history.state(k) for k in range(len(cut) + 1)]
+    motions = [(system.motion(own), system.prescribe(own.t).elements) for own in states]
+    changes, sudden, owners = [], [], list[str]()
+    for k, (batch, rows) in enumerate(zip(system.batches, system.components, strict=True)):
+        forces = np.array([batch.force(motion, data[k])[0] for motion, data in motions])
+        changes.append((np.abs(np.diff(forces, axis=0)) / system.weight[rows]).max(axis=2, initial=0.0))
+    least = MUCH * max(own[cut].max(initial=0.0) for own in changes)
+    bends = [set(bent(system, *pair)) if own else set[int]() for own, pair in zip(cut, pairwise(states), strict=True)]
+    for k, (batch, own) in enumerate(zip(system.batches, changes, strict=True)):
+        if batch.asks:
+            beside = np.pad(own / np.diff(history.t)[:, None], ((1, 1), (0, 0)))
+            jumps = (beside[1:-1] > STANDS_OUT * np.maximum(beside[:-2], beside[2:])) & (own > MUCH * own.max(axis=0))
+            bend = np.array([k in each for each in bends])[:, None]
+            sudden.append(cut[:, None] & (bend | (own > least)) | jumps)
+            owners += map(str, batch.owners)
+    return np.hstack(sudden), owners

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple, Protocol
@@ -124,15 +124,8 @@ class Kinks(NamedTuple):
     """Where the step began."""
 
     def bend(self) -> bool:
-        """Whether functions of users leave, along the way of the nodes in a step, the tangents at its start."""
-        system, here, there, kinematics = self.system, self.before, self.step.state, self.system.kinematics
-        evaluation, rest = system.evaluate_at(here), there.multipliers - here.multipliers
-        nodes = kinematics.to_body(here.R, kinematics.relative(here.x, here.R, there.x, there.R))
-        d = np.append(nodes, np.zeros(system.k))
-        change = SmallChange(d, rest, 0.0, BENT, evaluation.scale)
-        own = (k for k in system.watched if system.batches[k].asks)
-        batches, contexts, rows = system.batches, evaluation.contexts, system.components
-        return any(batches[k].crosses(contexts[k], change._replace(d=d[rows[k]])) for k in own)
+        """Whether functions of users do in the step."""
+        return any(True for _ in bent(self.system, self.before, self.step.state))
 
     def speed(self) -> float:
         """Largest speed of a node: over the diameter of the model, or in rad/s."""
@@ -147,6 +140,18 @@ class Kinks(NamedTuple):
         if not system.k:
             return of_nodes, of_nodes
         return of_nodes, max(of_nodes, float(np.abs(system.own_of(local * system.weight)).max()))
+
+
+def bent(system: System, here: State, there: State) -> Iterator[int]:
+    """Batches whose functions of users leave, along the way between two states, the tangents at the first."""
+    kinematics, evaluation = system.kinematics, system.evaluate_at(here)
+    nodes = kinematics.to_body(here.R, kinematics.relative(here.x, here.R, there.x, there.R))
+    d = np.append(nodes, np.zeros(system.k))
+    change = SmallChange(d, there.multipliers - here.multipliers, 0.0, BENT, evaluation.scale)
+    for k in system.watched:
+        own = change._replace(d=d[system.components[k]])
+        if system.batches[k].asks and system.batches[k].crosses(evaluation.contexts[k], own):
+            yield k
 
 
 Hardness = Callable[[], float]

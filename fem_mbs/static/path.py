@@ -32,6 +32,8 @@ SOFT = 10.0
 """A model gives way if a motion has lost its stiffness but for the inverse of this."""
 FIRST = 0.1
 """Length of the first step."""
+SHORTER = 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003
+"""Lengths to try of a first step by distance."""
 TARGET = 6
 """Newton iterations of a step of the right length."""
 GROWTH, CUT = 2.0, 0.5
@@ -44,6 +46,8 @@ DEVIATION = 0.5
 """Largest distance of an equilibrium from where its tangent pointed, against the step: beyond, it is another path."""
 NOTHING = 1e-7
 """Motions, against the extent of the model and in rad, that may deviate."""
+UNEVEN = 0.1
+"""Change of how fast loads and drives grow, against the fastest, from which on they are no straight line."""
 CAREFUL = 1e-2
 """Longest step over which the stability may change: where paths branch, one that bends away sharply is not missed."""
 SAME_LOAD = 1e-10
@@ -220,7 +224,7 @@ class EquilibriumPath(LoadPath):
         if load == loading.start and loading.instant is proportional:
             text += (
                 "\n  ramp=False takes gravity and constant loads in full from the start, which hold what is slack "
-                "without them, such as a cable"
+                "without them, such as a cable or a thin membrane"
             )
         softness, way = self.softened()
         if softness > SOFT:
@@ -273,6 +277,10 @@ class EquilibriumPath(LoadPath):
                 broken = isinstance(failure, LawError) and not failure.of_motion
                 if broken or length * CUT < SMALLEST:
                     raise
+                if length == tried and (first := self._by_arc(stops)) is not None:
+                    place, report, iterations = first
+                    length = tried = abs(place.point.load - self.here.point.load) / self.range
+                    break
                 length *= CUT
         untried = length < planned and (tried == length or place.unstable != self.here.unstable)
         self.length = self.step or max(growth_after(iterations) * length, planned if untried else 0.0)
@@ -303,9 +311,27 @@ class EquilibriumPath(LoadPath):
             self.singular.append((self.here.point.load, place.point.load))
         return place, step.report, iterations
 
+    def _by_arc(self, stops: Array) -> tuple[PathPoint, Report, int] | None:
+        """The first equilibrium by its distance, where a load leads much less far than its tangent: none if that fails.
+
+        What is flat and thin has its stiffness by tension, which grows with the square of how far it moves.
+        """
+        if self.arc_length or self.step is not None or self.here is not self.first:
+            return None
+        path = EquilibriumPath(self.equations, self.here.point, self.newton, True, None)
+        for length in SHORTER:
+            with suppress(*FAILURES):
+                place, report, iterations = path._attempt(length, stops)
+                if place.tangent[-1] * self.here.tangent[-1] > 0.0:
+                    return self._place(place.point, place.evaluation, place.tangent), report, iterations
+        return None
+
     def _bends(self, step: PathStep, length: float, allowed: float) -> bool:
-        """Whether a step went a part along the tangent before it and the rest along that after it: a law has a kink."""
-        if not self.equations.system.watched:
+        """Whether a step went a part along the tangent before it and the rest along that after it.
+
+        So it does where a law has a kink, and where loads and drives do not grow in proportion.
+        """
+        if not self.equations.system.watched and not self._uneven(step.point.load):
             return False
         before, after = self.here.tangent, self._place(step.point, step.evaluation, step.change).tangent
         share = float((self.metric * before) @ after)
@@ -315,6 +341,12 @@ class EquilibriumPath(LoadPath):
         part = float((self.distance * turned) @ missed / ((self.distance @ turned**2) or 1.0))
         rest = missed - min(max(part, 0.0), 1.0) * turned
         return bool(np.sqrt(self.distance @ rest**2) <= allowed)
+
+    def _uneven(self, load: float) -> bool:
+        """Whether loads and drives grow in another way at a load factor than here."""
+        here = self.here.point
+        rates = [self.equations.load_derivative(here._replace(load=own)) for own in (here.load, load)]
+        return bool(np.abs(rates[1] - rates[0]).max() > UNEVEN * np.abs(rates).max())
 
     def _laws(self) -> str:
         """Elements whose laws pass kinks just ahead, and those that may, in words."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 
@@ -129,8 +128,15 @@ def _attempts(equations: Equations, point: Point, newton: Newton) -> Iterator[tu
     if equations.imbalance(equations.evaluate(carried)) <= newton.force_tolerance:
         point = carried  # it rests as built, held by joints, which have no stiffness without what they carry
     size = float(np.abs(acceleration * system.weight).max())
-    for keeps, move in product((False, True), MOVES):
-        yield SettleProblem(equations, point, move, size / move, keeps=keeps), replace(options, line_search=False)
+    problems = [SettleProblem(equations, point, move, size / move, keeps=False) for move in MOVES]
+    for problem in problems:
+        yield problem, replace(options, line_search=False)
+    for own in problems:
+        if own.fades:
+            yield (
+                SettleProblem(equations, point, own.move, size / own.move, keeps=True),
+                replace(options, line_search=False),
+            )
 
 
 class SettleProblem(StepProblem):
@@ -142,6 +148,8 @@ class SettleProblem(StepProblem):
     def __init__(self, equations: Equations, base: Point, move: float, shift: float, *, keeps: bool) -> None:
         super().__init__(equations, base, None, mixed=True)
         self.move, self.shift, self.scale, self.keeps = move, shift, (0.0, 0.0), keeps
+        self.fades = False
+        """Whether forces became smaller: else it makes no difference what it keeps."""
 
     def linearize(
         self, unknown: PathUnknown, trial: PathResidual, first: PathLinearization | None = None
@@ -149,6 +157,7 @@ class SettleProblem(StepProblem):
         """Stiffness plus the shifted mass, of which there is more where nodes would move further."""
         equations, system = self.equations, self.equations.system
         (force, moment), own = self.scale, trial.evaluation.scale
+        self.fades |= own[0] < force or own[1] < moment
         # of forces that all vanish, what they were tells how much is left; it passes what pushes from one side alone
         self.scale = (max(force, own[0]), max(moment, own[1])) if self.keeps else own
         shift = self.shift * equations.imbalance(trial.evaluation._replace(scale=self.scale))

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import CurveJoint, JointSpring, JointStop, PrismaticJoint, RevoluteJoint, RigidBody, SpringDamper
+from fem_mbs.elements import (
+    CurveJoint,
+    JointForce,
+    JointFriction,
+    JointSpring,
+    JointStop,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SpringDamper,
+)
 from tests.derivatives.test_direct import angle, rod
 
 
@@ -172,3 +182,45 @@ def test_the_zero_of_a_coordinate_moves_with_where_it_was_built() -> None:
     for how in ("direct", "adjoint"):
         _, gradient = mbs.objective(bead, goal, {"place": 0.5}, 0.3, 0.01, how=how)([0.5])
         np.testing.assert_allclose(gradient, 1.0, rtol=1e-9)
+
+
+def pushed_and_rough(push: float, law: str, rough: bool) -> mbs.Model:
+    """A body that slides on bristles, pushed by a function that is smooth or jumps."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), name="m", velocity=(0.3, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    rail = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    if rough:
+        model.add(JointFriction(rail, 0.3, preload=10.0, bristle=1e-4), name="rough")
+    laws = {
+        "smooth": lambda t, q, rate: push - 0.1 * rate,
+        "place": lambda t, q, rate: push if q < 0.02 else 0.5 * push,
+        "time": lambda t, q, rate: push if t < 0.0333 else 0.5 * push,
+    }
+    model.add(JointForce(rail, laws[law]), name="push")
+    return model
+
+
+@pytest.mark.parametrize("how", ["direct", "copies"])
+@pytest.mark.parametrize("rough", [True, False])
+@pytest.mark.parametrize("law", ["smooth", "place", "time"])
+def test_functions_that_jump_are_told_and_no_others(law: str, rough: bool, how: str) -> None:
+    """Bristles that snap have steps cut at the start: the function beside them that is smooth is not blamed."""
+    run = mbs.sensitivities(lambda push: pushed_and_rough(push, law, rough), {"push": 12.0}, 0.1, 0.005, how=how)
+    assert [("'push'" in note, "'rough'" in note) for note in run.notes] == [(True, False)] * (law != "smooth")
+
+
+def test_kinks_are_of_those_laws_that_passed_them() -> None:
+    """Of two stops, one of which is never met."""
+
+    def build(v: float) -> mbs.Model:
+        model = mbs.Model()
+        for place, name in ((0.0, "met"), (1.0, "missed")):
+            node = model.add_node((0, place, 0), velocity=(v * (place == 0.0), 0, 0))
+            model.add(RigidBody(node, 1.0, (1, 1, 1)))
+            guide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+            model.add(JointStop(guide, None, 0.1, stiffness=1e4), name=name)
+        return model
+
+    (note,) = mbs.sensitivities(build, {"v": 1.0}, 0.3, 0.01, how="direct").notes
+    assert "'met'" in note and "'missed'" not in note

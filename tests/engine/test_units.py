@@ -511,3 +511,16 @@ def test_words_of_what_does_not_turn_have_no_units() -> None:
             mbs.steady_rotation(model, (30.0 / o.s, 0, 0))
         texts.append(str(refused.value))
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(("rate", "told"), [(0.0, False), (400.0, True)])
+def test_drives_within_steps_have_no_units(rate: float, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A crank that turns steadily by a function is not told; one that shakes within steps is, in ms and in hours."""
+    for o in (Units(s=1e3), Units(1e3, 1.0, 1e3), Units(s=1.0 / 3600.0)):
+        model = mbs.Model()
+        crank = body(model, (0, 0, 0), o, spin=(0, 0, 40.0 + 0.01 * rate))
+        drive = partial(lambda t, s: 40.0 * t / s + 0.01 * np.sin(rate * t / s), s=o.s)
+        model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), drive=drive))
+        mbs.simulate(model, 1.0 * o.s, 0.01 * o.s)
+        assert any("up and down" in record.getMessage() for record in caplog.records) is told
+        caplog.clear()

@@ -60,3 +60,23 @@ def test_slopes_are_exact_where_a_law_takes_complex_numbers(x: Any) -> None:
     np.testing.assert_allclose(slope(np.sin, np.sin, x, 1e-6), np.cos(x), rtol=1e-15)
     for law in (lambda x: np.sin(np.real(x)), lambda x: np.sin(np.abs(x))):
         np.testing.assert_allclose(slope(law, law, x, 1e-6), np.cos(x) * np.sign(law(x) * np.sin(x)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e6, 1.0 / 3600.0])
+@pytest.mark.parametrize("share", [0.0, 1e-3, 0.31, 1.0])
+def test_differences_follow_the_run(unit: float, share: float) -> None:
+    """Of what turns, grows and vibrates in 2 s, whatever the unit of time, at its start, within and at its end."""
+    end = 2.0 * unit
+    t = share * end
+    for law, expected, sizes in (
+        (lambda t: 3.0 + 80.0 * t / unit, (80.0, 0.0), (80.0, 80.0)),
+        (lambda t: (t / end) ** 3, (1.5 * share**2, 1.5 * share), (1.5, 1.5)),
+        (
+            lambda t: np.sin(300.0 * t / unit),
+            (300.0 * np.cos(600.0 * share), -9e4 * np.sin(600.0 * share)),
+            (3e2, 9e4),
+        ),
+    ):
+        found = derivatives(law, t, end=end)
+        for k in (0, 1):
+            assert found[k] * unit ** (k + 1) == pytest.approx(expected[k], abs=1e-7 * sizes[k])

@@ -463,3 +463,16 @@ def test_errors_tell_of_slopes_that_samples_change():
     coarse, fine = run(T / 4), run(T / 16)
     error = np.linalg.norm(coarse.x[-1] - fine.x[-1], axis=1).max()
     assert 0.8 < coarse.stats.error.length / error < 1.25
+
+
+@pytest.mark.parametrize(("period", "told"), [(0.2, True), (0.05, False)])
+def test_one_sample_in_a_run_is_told(period: float, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """A period that was meant in ms, or a run that is short."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    hinge = model.add(RevoluteJoint(model.ground, node, (0, 0, 1)))
+    control = SampledController(model.add(JointSensor(hinge)), period, lambda t, x, u: 1.0 - u[0])
+    model.add(JointActuator(hinge, model.add(control, name="loop")))
+    mbs.simulate(model, 0.2, 0.01)
+    assert any("'loop'" in own.getMessage() and "second sample" in own.getMessage() for own in caplog.records) is told

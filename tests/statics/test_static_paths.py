@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,9 +20,13 @@ from fem_mbs.elements import (
     JointForce,
     JointSpring,
     Moment,
+    Pressure,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    Shell,
+    ShellSection,
+    SmoothStep,
 )
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1, 1, 1))
@@ -282,3 +287,36 @@ def test_a_path_does_not_depend_on_the_unit_of_loads(arc_length: bool) -> None:
     for other in paths[1:]:
         for one, same in zip(paths[0], other, strict=True):
             np.testing.assert_array_equal(same, one)
+
+
+@pytest.mark.parametrize(
+    "drive", [lambda t: 6.0 * t**2, SmoothStep(6.0, duration=1.0), lambda t: 3 * (1 - np.cos(np.pi * t))]
+)
+def test_drives_that_begin_slowly_have_no_steps_cut(drive: Any) -> None:
+    """A crank with a coupler on a spring: its tangent is zero at the start, as that of the drive."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    crank, coupler = model.add_node((0, 0, 0.1)), model.add_node((0.3, 0, 0.2))
+    for node in (crank, coupler):
+        model.add(RigidBody(node, 1.0, (0.01, 0.01, 0.01)))
+    hinge = model.add(RevoluteJoint(model.ground, crank, (0, 1, 0), drive=drive, point=(0, 0, 0)))
+    model.add(JointSpring(model.add(RevoluteJoint(crank, coupler, (0, 1, 0), point=(0, 0, 0.2))), 20.0))
+    solution = mbs.statics(model)
+    assert solution.stats.failed_steps <= 1 and len(solution.t) < 12
+    np.testing.assert_allclose(solution.angle(hinge), [drive(float(t)) for t in solution.t], atol=1e-9)
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-4, 1e-5])
+def test_membranes_leave_the_flat_state(h: float) -> None:
+    """A plate that hardly resists bending, clamped, under a pressure that grows, against the same applied at once."""
+    found = []
+    for ramp in (True, False):
+        model = mbs.Model()
+        section = ShellSection.isotropic(h, E=210e9, nu=0.3, rho=7850.0)
+        plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (4, 4))
+        for side in ("left", "right", "bottom", "top"):
+            model.fix(plate.edge(side))
+        model.add(Pressure(plate, 1e3))
+        solution = mbs.statics(model, ramp=ramp)
+        found.append(solution.displacement(plate.node(2, 2))[-1, 2])
+        assert solution.unstable[-1] == 0 and solution.stats.failed_steps < 6
+    assert found[0] == pytest.approx(found[1], rel=1e-6) and abs(found[0]) > h
