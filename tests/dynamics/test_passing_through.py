@@ -46,7 +46,8 @@ def plate(kind, thick, m=1.0):
 def marble(rng, kind, o):
     """Dropped on a thin tray."""
     radius, thick, height = rng.uniform(1e-3, 5e-3) * o.m, rng.uniform(2e-4, 2e-3) * o.m, rng.uniform(0.3, 3.0) * o.m
-    mass, e, h = 10.0 ** rng.uniform(-4, 0) * o.kg, rng.uniform(0.0, 1.0), 10.0 ** rng.uniform(-3, -1.7) * o.s
+    # what comes back is away for longer than a step, over which impulses add up
+    mass, e, h = 10.0 ** rng.uniform(-4, 0) * o.kg, max(0.05, rng.uniform()), 10.0 ** rng.uniform(-3, -1.7) * o.s
     model = mbs.Model(gravity=o.g)
     node = ball(model, (0.013 * o.m, 0.02 * o.m, height + radius + 0.5 * thick), mass, radius)
     tray = model.add_node((0, 0, 0))
@@ -105,6 +106,10 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_thin_or_fast_bodies_meet_where_they_must(case, seed):
     """In any units."""
+    met(case, seed)
+
+
+def met(case, seed):
     rng = np.random.default_rng([seed, len(case)])
     CASES[case](rng, Units(*(2.0 ** rng.integers(-20, 21, 3))))
 
@@ -156,7 +161,7 @@ def test_a_ball_passes_through_no_beam():
 @pytest.mark.parametrize("case", CASES)
 def test_many_thin_or_fast_bodies_meet_where_they_must(case):
     for seed in range(100, 160):
-        CASES[case](np.random.default_rng([seed, len(case)]))
+        met(case, seed)
 
 
 @pytest.mark.parametrize("place", [0.03, 0.31, 0.8, 0.97, 1.05])
