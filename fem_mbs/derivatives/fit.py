@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -123,7 +123,8 @@ def fit(
         Where to start.
     data : Misfit, list of them, or dict
         What was measured: a signal of a solution, times, values, standard deviations; or the last three by the name of
-        the joint, the sensor or the channel, as ``{"hinge": (times, angles, 0.005)}``.
+        the joint, the sensor or the channel, as ``{"hinge": (times, angles, 0.005)}``. Without standard deviations all
+        data count alike, and theirs is taken from what the model misses of them.
     t_end, step, method, how, scale
         As of :func:`sensitivities`.
     bounds : dict, optional
@@ -153,7 +154,7 @@ def fit(
     run = partial(sensitivities, build, t_end=t_end, step=step, method=method, how=how, scale=scale)
     problem = _Problem(template, series, known, run, t_end)
     if starts == 1:
-        return problem.solved(template.flat, lower, upper)
+        return _judged(problem.solved(template.flat, lower, upper), data)
     if not (np.isfinite(lower) & np.isfinite(upper)).all():
         raise ModelError("fit: starts > 1 are taken at random within bounds: give finite bounds of all parameters")
     draws = np.random.default_rng(seed).uniform(lower, upper, (starts - 1, len(template.flat)))
@@ -164,7 +165,15 @@ def fit(
         raise ConvergenceError(
             f"fit: none of {starts} starts has led to a solution, the first: {rows[0]['error']}", t_end
         )
-    return problem.solved(np.array(best["at"]), lower, upper)
+    return _judged(problem.solved(np.array(best["at"]), lower, upper), data)
+
+
+def _judged(found: Fit, data: object) -> Fit:
+    """With the standard deviation of the data from what is left, where they came without."""
+    if not isinstance(data, Mapping) or any(len(measured) > 2 for measured in data.values()):
+        return found
+    free = max(1, len(found.residuals) - len(found.names))
+    return replace(found, covariance=found.covariance * np.dot(found.residuals, found.residuals) / free)
 
 
 def _series(data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]]) -> list[Misfit]:

@@ -317,7 +317,9 @@ def test_a_fall_is_fitted_by_linear_regression() -> None:
     wide = 1.8331129327 * deviation  # 95 % of Student's distribution with 9 degrees of freedom
     assert found.interval(0.9)["g"] == pytest.approx((best - wide, best + wide), rel=1e-8)
     alone = mbs.fit(build, {"g": 5.0}, {"fall": (times, data)}, 1.0, 0.1)
+    left = np.sqrt(np.sum((data - best * x) ** 2) / 9)
     assert alone.parameters["g"] == pytest.approx(best, rel=1e-8)
+    assert alone.deviations == pytest.approx(left / np.sqrt(x @ x), rel=1e-6)
     with pytest.raises(mbs.ModelError, match="must be times, values and their standard deviations"):
         mbs.fit(build, {"g": 5.0}, {"fall": (times,)}, 1.0, 0.1)
 
