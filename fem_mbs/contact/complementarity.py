@@ -181,8 +181,11 @@ def held(P: Array, friction: Array) -> Array:
 class Laws:
     """The equations of ``k`` contacts and their derivative; arguments are those of :func:`push`."""
 
-    def __init__(self, G: Matrix, c: Array, friction: Array, slides: Array | None = None) -> None:
-        k = self.k = len(c)
+    def __init__(
+        self, G: Matrix, c: Array, friction: Array, slides: Array | None = None, *, rounding: float = 0.0
+    ) -> None:
+        k, self.rounding = len(c), rounding
+        self.k = k
         self.G, self.c, self.mu = G, c.copy(), friction
         slides = self.along = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
@@ -259,7 +262,7 @@ class Laws:
             laws = self
             if len(own) < self.k:
                 laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
-                laws.size = self.size  # what others move by has roundings, of which an island may be
+                laws.size, laws.rounding = self.size, self.rounding  # of what others move by an island has some, too
             with np.errstate(over="ignore", invalid="ignore"):
                 P[own], found = laws._pushes(P[own], reference[own], guess is not None, sweeps)
             solved = solved and found
@@ -272,15 +275,20 @@ class Laws:
             if count > sweeps or count == 0 and not guessed:
                 continue
             (P, error), before = self.newton(self.sweep(P, count)), error
-            if error <= TOLERANCE * self.size:
+            if error <= self.enough:
                 if count == 0 and self.k > 1:
                     near = self.alike(P, reference)
-                    plain = self.error(near) <= TOLERANCE * self.size and (not self.idle(near) or self.unique(near))
+                    plain = self.error(near) <= self.enough and (not self.idle(near) or self.unique(near))
                     P = near if plain else self.nearest(P, reference, guessed=True)
                 return Pushes(P if count == 0 or self.unique(P) else self.nearest(P, reference), True)
             if count >= SOME and FALLS * before < error <= ROUNDING * self.size:
                 break
         return Pushes(P, bool(error <= ROUNDING * self.size))
+
+    @property
+    def enough(self) -> float:
+        """The error of a rate that is aimed at."""
+        return max(TOLERANCE * self.size, self.rounding)
 
     def rates(self, P: Array) -> Array:
         """``xi`` (k, 3)."""
@@ -348,7 +356,7 @@ class Laws:
         best, least = P, self.error(P)
         seen = [least]
         for count in range(NEWTON):
-            if least <= TOLERANCE * (self.size if count else self.own):  # beside larger rates a guess may seem enough
+            if least <= (self.enough if count else TOLERANCE * self.own):  # beside larger rates a guess may seem enough
                 break
             P = self.branch(P).forces(self.c, P)
             error = self.error(P)
@@ -383,9 +391,9 @@ class Laws:
                 near = trial
             found = self.alike(self.alike(near, reference), reference)  # directions of slip have turned
             error = self.error(found)
-            if error > TOLERANCE * self.size:
+            if error > self.enough:
                 found, error = self.newton(near)
-            if error <= TOLERANCE * self.size:
+            if error <= self.enough:
                 best = found
                 if not self.idle(found):
                     return found
@@ -428,7 +436,8 @@ class Laws:
         """
         k, near = self.k, edge * float(np.abs(P).max(initial=0.0)) if edge else 0.0
         ahead = P - self.r * xi
-        pushes, z = ahead[:, 0] > -near, ahead[:, 1:]
+        # what presses by less than is aimed at would, with its roundings, push in one iteration and not in the next
+        pushes, z = ahead[:, 0] > (-near if edge else 0.5 * self.enough * self.r[:, 0]), ahead[:, 1:]
         radius, size = self.mu * P[:, 0], np.sqrt(np.vecdot(z, z))
         along = pushes & (self.sliding | (radius + self.mu * near <= 0.0))
         sticks = pushes & ~along & (size <= radius + near)

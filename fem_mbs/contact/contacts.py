@@ -237,10 +237,11 @@ class Contacts:
         result[numbers] = values[:, FORCES]
         return result
 
-    def pushing(self, state: State) -> BoolArray:
-        """Contacts ``(C,)`` with a force."""
+    def pushing(self, state: State, light: float = 0.0) -> BoolArray:
+        """Contacts ``(C,)`` with a force, or with more than what is ``light`` beside the largest."""
         numbers, values = self.carried(state)
-        return self.marked(numbers[values[:, FORCES.start] > 0.0])
+        pressed = values[:, FORCES.start] * self.size[numbers]
+        return self.marked(numbers[pressed > light * pressed.max(initial=0.0)])
 
     def at_edge(self, state: State) -> BoolArray:
         """Contacts ``(C,)`` that push and slide, or are about to: their friction is all that their cones allow."""

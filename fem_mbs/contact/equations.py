@@ -56,6 +56,8 @@ largest gap or slip."""
 LESS, LEAST = 0.1, 1e-11
 """What is left in the next iteration of gaps and slips that contradict each other, over that, where linearising is the
 cause; and what is rounding, over the extent of the model."""
+ROUNDING = 1e-14
+"""Of gaps, over the extent of the model."""
 TRIED = 6
 """Iterations of a trial step at most: more find none that had no solution by then."""
 
@@ -209,7 +211,7 @@ class ContactEquations(StabilizedEquations):
         joints = tangent.velocity_derivatives(system, residual.evaluation, dV, h)
         R = residual.evaluation.motion.R
         mobility = without_held(E @ moves, 1.0 / self._forces_per_rate(residual.G)[:, 0])
-        laws = Laws(mobility, residual.rates, self.friction)
+        laws = Laws(mobility, residual.rates, self.friction, rounding=ROUNDING * system.length)
         most = max(LEAST, LESS * self._left)
         return ContactLinearization(
             system, free, T_inv, R, joints, residual, E, opening, moves, reacts, first, laws, most

@@ -32,6 +32,8 @@ GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
 SHORTER = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
+LIGHT = 1e-9
+"""Force, over the largest, with which nothing that has touched without one begins anew: it is rounding."""
 INSTANT = 1e-5
 """Share of the longest step in which errors stay as they are: their accelerations would be rounding over its square."""
 
@@ -188,7 +190,7 @@ def _stepped(
     held = pushed & ~contacts.at_edge(point.state)  # whose slip is what Newton's method has left
     slides = (speed > slow) & (touching.friction > 0.0) & ~held[touching.numbers]
     alike = (_slip(touching, step.state) * before).sum(axis=1) > slow * speed
-    closes = contacts.pushing(state) & ~pushed
+    closes = contacts.pushing(state, LIGHT) & ~pushed
     stops = None
     if (slides & ~alike).any():
         stops = contacts.marked(touching.numbers[slides & ~alike])
