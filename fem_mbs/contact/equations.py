@@ -290,6 +290,21 @@ class ContactEquations(StabilizedEquations):
 
     # errors
 
+    def carried(self, solution: Any, errors: Array, rates: Array, defects: Array, lead: float) -> Array:
+        """As of all steps, from errors with which joints, and contacts that push, are closed, as in motions beside.
+
+        What errors leave of these, as of one that has just closed, would be a speed of that over the step, however
+        short.
+        """
+        system, R, residual, matrix = self.system, self.state.R, solution.value, solution.linearization
+        matrix = matrix or self.linearize(solution.unknown, residual)
+        matrix.along(np.zeros(system.N))  # on its branch
+        body, pushes, errors = system.to_body(R, errors[0]), matrix.branch.pushes, errors.copy()
+        joints = gradient_product(system, residual.evaluation.gradients, body) * ~system.velocity_level
+        apart = self._along(matrix.first or matrix, joints, (residual.G @ body)[::3][pushes], pushes)[2]
+        errors[0] -= system.from_body(R, apart)
+        return super().carried(replace(solution, linearization=matrix), errors, rates, defects, lead)
+
     def response(self, residual: Any, matrix: Any, force: Array, rates: Array) -> tuple[Array, Array]:
         """With contacts on their branches: slips follow velocities, and what pushes closes those of gaps, too."""
         system, lin, opening = self.system, matrix, self.h * (residual.G @ rates).reshape(-1, 3)
