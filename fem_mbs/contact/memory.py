@@ -78,7 +78,7 @@ class ContactMemory(NamedTuple):
     longest: float = 0.0
     """The longest of them, s."""
     unlocated: int = 0
-    """Those that had more impacts than were located."""
+    """Those with impacts that were not located."""
     damped: int = 0
     """Smooth parts that were made by Euler's method: they had gained energy, or had no solution."""
     search: Search = Search()

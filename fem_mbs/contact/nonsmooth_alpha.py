@@ -26,9 +26,10 @@ import numpy as np
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
+from fem_mbs.contact.complementarity import inverse
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
-from fem_mbs.contact.impact import errors_after, placed, remembered, settled, strike
+from fem_mbs.contact.impact import errors_after, mobility_by_mass, placed, remembered, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     SHORTER,
@@ -165,8 +166,9 @@ class NonsmoothAlpha(Method):
         contacts, texts = contacts_of(system), []
         if memory.unlocated > OFTEN * memory.steps:
             texts.append(
-                f"{memory.unlocated} of {memory.steps} steps had more impacts than are located in one, where the "
-                "method is of order 1: try a smaller step"
+                f"in {memory.unlocated} of {memory.steps} steps impacts acted at the end, where the method is of order "
+                f"1: they were more than locate = {self.locate}, or it had been in vain to locate those before; try a "
+                "smaller step, or a larger locate"
             )
         if memory.damped > OFTEN * memory.steps:
             texts.append(
@@ -289,14 +291,14 @@ class NonsmoothAlpha(Method):
 
         What is stiff is not deformed by it, as it is where one of its nodes is pushed out.
         """
-        first, touches, h = begin.state, begin.memory.touches.copy(), smooth.point.state.t - begin.state.t
+        first, free, touches = begin.state, smooth.point.state, begin.memory.touches.copy()
         while hit is not None:
             touches = touches | np.isfinite(hit)
             if (hit < 1.0).any() or contacts.restitution[np.isfinite(hit)].any():
                 return None
             point = Standing(first, begin.memory._replace(touches=touches))
             try:
-                smooth = smooth_part(contacts, self.smooth_method, point, h)
+                smooth = smooth_part(contacts, self.smooth_method, point, free.t - first.t)
             except FAILURES:
                 return None
             if smooth.impulsive:
@@ -304,8 +306,12 @@ class NonsmoothAlpha(Method):
             hit = hits(contacts, point, smooth)
         (state, memory), approach = smooth.point, begin.memory.approach.copy()
         own = Selection(contacts, touches & ~begin.memory.touches & contacts.pushing(state))
-        rates, P = own.here(first).rates(), h * contacts.forces(state)[own.numbers]
-        u = remembered(contacts, state, own.numbers, P, 0.5 * rates)
+        # the impulses that make of velocities without these forces those with them
+        at, rates = own.here(state), own.here(free).rates()
+        change, P = at.rates() - rates, np.zeros_like(rates)
+        acts = np.column_stack(np.broadcast_arrays(True, *2 * [own.friction > 0.0]))
+        P[acts] = inverse(mobility_by_mass(contacts, state, at).delassus[acts.ravel()][:, acts.ravel()])(change[acts])
+        u = remembered(contacts, state, own.numbers, P, rates + 0.5 * change)
         approach[own.numbers] = np.maximum(approach[own.numbers], -rates[:, 0])
         return smooth._replace(point=Standing(replace(state, u=u), memory._replace(approach=approach)))
 

@@ -15,8 +15,11 @@ from fem_mbs.arrays import Array
 from fem_mbs.contact.complementarity import projected
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.equations import ContactEquations, ContactLinearization, relative_force
-from fem_mbs.contact.smooth import in_touch
+from fem_mbs.contact.memory import Standing
+from fem_mbs.contact.smooth import in_touch, part_of, smooth_part
 from fem_mbs.contact.touching import touching_of
+from fem_mbs.contact.watch import hits
+from fem_mbs.contracts.unilateral import IMPULSES, WORK
 from fem_mbs.elements import (
     Ball,
     Beam,
@@ -36,6 +39,7 @@ from fem_mbs.elements import (
     SpringDamper,
     UniversalJoint,
 )
+from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Sizes
 
@@ -282,3 +286,43 @@ def test_many_contacts_move_as_few_do(request: pytest.FixtureRequest) -> None:
     request.getfixturevalue("many")
     for name in ("x", "R", "v"):
         np.testing.assert_allclose(getattr(heap(), name), getattr(few, name), rtol=0, atol=1e-6)
+
+
+def falls(height: float, speed: float, friction: float = 0.0) -> tuple[mbs.System, mbs.State]:
+    """A ball of 2 kg above a floor, or sliding on it."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    ball = model.add_node((0, 0, 0.1 + height), velocity=(0.3, 0, -speed))
+    model.add(RigidBody(ball, 2.0, [0.008] * 3))
+    model.add(Contact(model.ground, ball, Plane(), Ball(0.1), friction=friction))
+    system = mbs.System(model)
+    return system, mbs.NonsmoothAlpha().settle(system, consistent_start(system))
+
+
+@pytest.mark.parametrize("rho_inf", [0.0, 0.8])
+def test_a_part_that_closes_what_it_hits_tells_of_the_impulse(rho_inf: float) -> None:
+    """``m (v + g h)`` of a ball that ends at rest, and of energy what that takes: whatever the method damps."""
+    (system, state), method, h = falls(0.005, 1.0), mbs.NonsmoothAlpha(rho_inf), 0.01
+    contacts, begin = contacts_of(system), Standing(state, method.init(system, state, h))
+    smooth = smooth_part(contacts, method.smooth_method, begin, h)
+    closed = method._closed(contacts, begin, smooth, hits(contacts, begin, smooth))
+    assert closed is not None
+    np.testing.assert_allclose(closed.point.state.v[-1, 2], 0.0, rtol=0, atol=1e-14)
+    values, impulse = contacts.carried(closed.point.state)[1][0], 2.0 * (1.0 + 9.81 * h)
+    np.testing.assert_allclose(values[IMPULSES], [impulse, 0.0, 0.0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(values[WORK], 0.25 * impulse**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-5, 1e-7])
+def test_gaps_of_errors_are_no_speeds_however_short_the_step(h: float) -> None:
+    """Errors that begin off a floor on which a ball slides end on it, and have no blow of its friction."""
+    (system, state), method = falls(0.0, 0.0, 0.3), mbs.NonsmoothAlpha()
+    contacts = contacts_of(system)
+    memory = method.carrying(system, state, method.init(system, state, 1e-3))
+    assert memory.alpha.errors is not None
+    values = memory.alpha.errors.values.copy()
+    values[0, -5:-3] = 1e-6
+    memory = memory._replace(alpha=memory.alpha._replace(errors=memory.alpha.errors._replace(values=values)))
+    after = part_of(contacts, method.smooth_method, Standing(state, memory), h).point.memory.alpha.errors
+    assert after is not None
+    np.testing.assert_allclose(after.values[0, -6:-3], [0.0, 1e-6, 0.0], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(after.values[1, -6:-3], 0.0, rtol=0, atol=1e-7)
