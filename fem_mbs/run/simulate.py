@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import partial, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.linalg import orth
@@ -15,7 +15,20 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
-from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, as_of, checked, moments, number, shown
+from fem_mbs.contracts import (
+    EventLike,
+    Method,
+    Node,
+    Path,
+    Seconds,
+    State,
+    array,
+    as_of,
+    checked,
+    moments,
+    number,
+    shown,
+)
 from fem_mbs.elements.control.block import SampledBatch
 from fem_mbs.errors import LOG, FemMbsError, ModelError, progress_bar
 from fem_mbs.files.store.recorder import in_file
@@ -308,7 +321,14 @@ class _Waiting(Solution):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
+            if name in ("t", "stats", "status") and (make := vars(self).get("_make")) is not None:
+                return getattr(make.args[2], name)
             return getattr(self._made(), name)
+
+    @property
+    def model(self) -> Model:
+        make = vars(self).get("_make")
+        return cast(Model, self._made().system.model if make is None else make.args[0])
 
     def __setattr__(self, name: str, value: Any) -> None:
         setattr(self._made(), name, value)
@@ -320,6 +340,22 @@ class _Waiting(Solution):
         return dir(self._made())
 
 
+def _of_all(name: str) -> Any:
+    """A question about a node, which the solution of all answers while nothing else was asked."""
+
+    def query(self: Any, node: Any) -> Array:
+        if (make := vars(self).get("_make")) is not None and isinstance(node, Node | str):
+            _, copy, whole, *_ = make.args
+            nodes = vars(self).setdefault("_nodes", {key: own for own in copy.nodes[1:] for key in (own, own.name)})
+            if node in nodes and not whole.system.far:
+                return getattr(whole, name)(nodes[node])
+        return getattr(_Waiting._made(self), name)(node)
+
+    return wraps(getattr(Solution, name))(query)
+
+
+for _name in ("position", "displacement", "velocity", "acceleration", "rotation", "angular_velocity"):
+    setattr(_Waiting, _name, _of_all(_name))
 _Waiting.__name__ = _Waiting.__qualname__ = Solution.__name__
 
 

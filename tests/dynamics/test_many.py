@@ -162,6 +162,30 @@ def test_each_is_as_it_was_when_it_ran() -> None:
     assert largest(mbs.simulate(models[0], 0.02, 2e-3).energy.kinetic - expected[0][-1]) > 0.0
 
 
+QUERIES = "position", "displacement", "velocity", "acceleration", "rotation", "angular_velocity"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_motions_of_nodes_are_those_of_each(name: str) -> None:
+    """Before its system is made and after, by names and by nodes, and not of the nodes of another model."""
+    models = mixed()
+    for k, (model, solution) in enumerate(zip(models, mbs.simulate_many(models, 0.01, 2e-3), strict=True)):
+        nodes = [own for node in model.nodes for own in (node, node.name)]
+        early = [getattr(solution, name)(node) for node in nodes]
+        with pytest.raises(mbs.ModelError, match="not part of this model"):
+            getattr(solution, name)(models[k - 1].nodes[1])
+        assert len(solution.x[0]) == len(model.nodes) and type(solution) is mbs.Solution
+        for one, node in zip(early, nodes, strict=True):
+            other = getattr(solution, name)(node)
+            assert np.array_equal(one, other) and one.flags.writeable == other.flags.writeable
+    for wrong in ("nobody", 3.0):
+        with pytest.raises(mbs.ModelError):
+            getattr(mbs.simulate_many([top()], 0.01, 1e-3)[0], name)(wrong)
+    (solution,) = mbs.simulate_many([top()], 0.01, 1e-3)
+    asked = getattr(solution, name)  # before its system is made, and called after
+    assert np.array_equal(asked(solution.model.nodes[1]), getattr(solution, name)("body"))
+
+
 def test_parts_that_are_built_on_others_follow_them_after_a_question() -> None:
     models = [beam(k) for k in range(2)]
     solution = mbs.simulate_many(models, 0.01, 2e-3)[0]
@@ -188,7 +212,7 @@ ASK: list[Callable[[mbs.Solution], object]] = [
 def test_whatever_is_asked_first(ask: Callable[[mbs.Solution], object]) -> None:
     solutions = mbs.simulate_many([top(k) for k in range(2)], 0.01, 1e-3)
     known = solutions[0]
-    assert known.position("body").shape == (11, 3) and type(known) is mbs.Solution
+    assert known.position("body").shape == (11, 3) == known.x[:, 1].shape and type(known) is mbs.Solution
     answer, other = (ask(solution) for solution in (solutions[1], known))
     assert type(answer) is type(other) and np.shape(answer) == np.shape(other)
     if ask in (repr, dir):

@@ -40,8 +40,8 @@ def compare(make: Callable[[int], mbs.Model], count: int) -> str:
     models, t_end = [make(k) for k in range(count)], STEPS * STEP
     together, apart = [], []
     for _ in range(TURNS):
-        together.append(timed(lambda: mbs.simulate_many(models, t_end, STEP)) / count)
-        apart.append(timed(lambda: mbs.simulate(models[0], t_end, STEP)))
+        together.append(timed(lambda: [own.x for own in mbs.simulate_many(models, t_end, STEP)]) / count)
+        apart.append(timed(lambda: mbs.simulate(models[0], t_end, STEP).x))
     return (
         f"{count:5} of {make.__name__}: {1e6 * min(together) / STEPS:7.1f} us a copy and step together, "
         f"{1e6 * min(apart) / STEPS:7.1f} apart: {min(apart) / min(together):.1f} times"

@@ -231,8 +231,8 @@ A step of a small mechanism is some fifty microseconds compiled, four hundred wi
 compute; beside the peer that is five times as much compiled, forty times with NumPy
 (`tests/performance/small_mechanisms.py`).
 `simulate_many` integrates copies of one model together: the last row is a step of all thousand tops, in a run
-of 20 steps that begins with building a thousand models. Of the chain of a thousand bodies steps alone are timed, of
-the others whole runs.
+of 20 steps that begins with building a thousand models and ends with asking each where its top was. Of the chain of a
+thousand bodies steps alone are timed, of the others whole runs.
 
 ## How it grows
 
