@@ -34,6 +34,10 @@ FIRST = 0.1
 """Length of the first step."""
 SHORTER = 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003
 """Lengths to try of a first step by distance."""
+STIFFER = 0.5
+"""Rate of motion after a step, against the mean one in it, below which it may have leapt over a limit of the load."""
+APART = 1e-4
+"""Distance of a node in two equilibria that are not the same, against the extent of the model."""
 TARGET = 6
 """Newton iterations of a step of the right length."""
 GROWTH, CUT = 2.0, 0.5
@@ -142,6 +146,8 @@ class LoadPath:
     """Attempts without a solution."""
     singular: Sequence[tuple[float, float]] = ()
     """Load factors between which the stiffness is singular, where it is not symmetric."""
+    leaps: Sequence[tuple[float, float]] = ()
+    """Load factors between which a given step leads to another path."""
     stops: Array
     max_steps: int
 
@@ -181,6 +187,11 @@ class LoadPath:
             "and what was stable before is not beyond. A small load or imperfection towards the other branch leads "
             "there; mbs.modes at the states tells their stability, mbs.buckling has the shape"
             for first, last in self.singular
+        ] + [
+            f"statics: the step from load factor {first:g} to {last:g} leaps to another equilibrium, to which no "
+            "shorter steps lead: the load has a limit there, or the path branches. arc_length=True follows it; without "
+            "step, lengths are chosen"
+            for first, last in self.leaps
         ]
 
 
@@ -207,6 +218,7 @@ class EquilibriumPath(LoadPath):
         self.here = self.first = self._place(point, equations.evaluate(point), ahead)
         self.length = self.shortest = FIRST if step is None else step
         self.singular: list[tuple[float, float]] = []
+        self.leaps: list[tuple[float, float]] = []
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         if isinstance(failure, LawError):
@@ -296,14 +308,18 @@ class EquilibriumPath(LoadPath):
         step = self._solve(ahead, Arc(self.metric, self.here.tangent, length) if self.arc_length else None)
         iterations = step.report.iterations
         deviation, moved = (float(np.sqrt(self.distance @ part**2)) for part in (step.change - ahead, step.change))
-        if (self.arc_length or self.step is None) and deviation > (allowed := DEVIATION * moved + NOTHING):
-            if not self._bends(step, length, allowed):
+        place = self._place(step.point, step.evaluation, step.change)
+        far = deviation > (allowed := DEVIATION * moved + NOTHING) and not self._bends(step, place, length, allowed)
+        if far or not self.arc_length and not self._returns(place, length, moved):
+            if self.arc_length or self.step is None:
                 raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
+            if not self._leads_to(step):
+                self.leaps.append((self.here.point.load, step.point.load))
         if (stop := self._stop(stops, step.change[-1])) is not None:
             step = self._at(step, stop)
+            place = self._place(step.point, step.evaluation, step.change)
         end = step.point
         self.equations.system.check_end(self.here.point.load, end.load, end.R, end.u, end.multipliers)
-        place = self._place(step.point, step.evaluation, step.change)
         branches = place.tangent[-1] * self.here.tangent[-1] > 0.0 and self._branches(place)
         if self.step is None and length > CAREFUL and branches:
             raise NotConvergedError("the path may branch on the way", step.report, step)
@@ -326,14 +342,40 @@ class EquilibriumPath(LoadPath):
                     return self._place(place.point, place.evaluation, place.tangent), report, iterations
         return None
 
-    def _bends(self, step: PathStep, length: float, allowed: float) -> bool:
+    def _returns(self, place: PathPoint, length: float, moved: float) -> bool:
+        """Whether the way back from an equilibrium leads to the last one, where the model is much stiffer there.
+
+        What has leapt over a limit of the load stays beyond. A way back that is not found tells nothing.
+        """
+        if np.sqrt(self.distance @ (length * place.tangent) ** 2) >= STIFFER * moved:
+            return True
+        problem = StepProblem(self.equations, place.point, None, not self.newton.line_search)
+        with suppress(*FAILURES):
+            back = problem.solve(place.evaluation, self.newton, -length * place.tangent)[1].point
+            return self._same(back, self.here.point)
+        return True
+
+    def _same(self, one: Point, other: Point) -> bool:
+        """Whether nodes are at the same places."""
+        return bool(np.linalg.norm(one.x - other.x, axis=1).max() <= APART * self.equations.system.length)
+
+    def _leads_to(self, found: PathStep) -> bool:
+        """Whether steps of chosen lengths lead to what a given one has found."""
+        path, load = EquilibriumPath(self.equations, self.here.point, self.newton, False, None), found.point.load
+        with suppress(*FAILURES):
+            while path.here.point.load != load:
+                path.go_on(np.array([load]))
+            return self._same(path.here.point, found.point)
+        return False
+
+    def _bends(self, step: PathStep, place: PathPoint, length: float, allowed: float) -> bool:
         """Whether a step went a part along the tangent before it and the rest along that after it.
 
         So it does where a law has a kink, and where loads and drives do not grow in proportion.
         """
         if not self.equations.system.watched and not self._uneven(step.point.load):
             return False
-        before, after = self.here.tangent, self._place(step.point, step.evaluation, step.change).tangent
+        before, after = self.here.tangent, place.tangent
         share = float((self.metric * before) @ after)
         if share <= 0.0:
             return False

@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     Shell,
     ShellSection,
     SmoothStep,
+    SpringDamper,
 )
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1, 1, 1))
@@ -320,3 +321,30 @@ def test_membranes_leave_the_flat_state(h: float) -> None:
         found.append(solution.displacement(plate.node(2, 2))[-1, 2])
         assert solution.unstable[-1] == 0 and solution.stats.failed_steps < 6
     assert found[0] == pytest.approx(found[1], rel=1e-6) and abs(found[0]) > h
+
+
+def truss(push: float) -> mbs.Model:
+    """Two springs from (-1, 0) and (1, 0) to a body 0.3 above, pressed down by so many times the load of its limit."""
+    rise, k = 0.3, 1e4
+    lengths = np.hypot(1.0, np.linspace(0, rise, 10001))
+    limit = (2 * k * (np.hypot(1.0, rise) / lengths - 1.0) * np.linspace(0, rise, 10001)).max()
+    model = mbs.Model()
+    body = model.add_node((0, 0, rise))
+    model.add(RigidBody(body, 1.0, (0.1, 0.1, 0.1)))
+    model.add(PrismaticJoint(model.ground, body, (0, 0, 1)))
+    for x in (-1.0, 1.0):
+        model.add(SpringDamper(model.ground, body, k, point_a=(x, 0, 0)))
+    model.add(Force(body, (0, 0, -push * limit)))
+    return model
+
+
+@pytest.mark.parametrize("push", [1.5, 3.0, 6.0, 12.0, 25.0, 50.0])
+def test_no_step_leaps_over_a_limit(push: float, caplog: pytest.LogCaptureFixture) -> None:
+    """Of chosen lengths, however near the limit is; equal ones do, and are told."""
+    with pytest.raises(mbs.ConvergenceError, match="the model gives way") as refused:
+        mbs.statics(truss(push))
+    assert refused.value.solution.t[-1] == pytest.approx(1.0 / push, rel=1e-3)
+    assert not caplog.records
+    solution = mbs.statics(truss(push), step=0.125)
+    told = [record.getMessage() for record in caplog.records]
+    assert solution.x[-1, 1, 2] < 0 and len(told) == 1 and "leaps to another equilibrium" in told[0]
