@@ -54,11 +54,11 @@ from fem_mbs.model.model import Model as Model
 from fem_mbs.newton import Newton as Newton
 from fem_mbs.run.convergence import ConvergenceStudy as ConvergenceStudy
 from fem_mbs.run.convergence import convergence_study as convergence_study
+from fem_mbs.run.copies import simulate_many as simulate_many
 from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.run.interfaces import Checkpoint as Checkpoint
 from fem_mbs.run.recorder import Store as Store
 from fem_mbs.run.simulate import simulate as simulate
-from fem_mbs.run.simulate import simulate_many as simulate_many
 from fem_mbs.run.simulate import start as start
 from fem_mbs.run.sweep import sweep as sweep
 from fem_mbs.run.variable_step import VariableStep as VariableStep

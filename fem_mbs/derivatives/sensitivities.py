@@ -28,8 +28,9 @@ from fem_mbs.initial.state_point import refuse_contacts
 from fem_mbs.linear.direct import one_thread
 from fem_mbs.model.model import Model
 from fem_mbs.newton import Newton
+from fem_mbs.run.copies import simulate_many
 from fem_mbs.run.fixed_step import FixedStep
-from fem_mbs.run.simulate import simulate, simulate_many
+from fem_mbs.run.simulate import simulate
 from fem_mbs.run.variable_step import VariableStep
 from fem_mbs.solution.history import History, Outcome
 from fem_mbs.solution.solution import Solution

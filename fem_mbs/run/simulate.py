@@ -1,43 +1,36 @@
-"""A run in time, and many models in one: their equations side by side, so that a step costs little more than one."""
+"""A run in time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from functools import partial, wraps
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
-from fem_mbs.arrays import Array, ArrayLike, IntArray
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contracts import (
     EventLike,
     Method,
-    Node,
     Path,
     Seconds,
     State,
     array,
-    as_of,
     checked,
-    moments,
     number,
     shown,
 )
 from fem_mbs.elements.control.block import SampledBatch
-from fem_mbs.errors import LOG, FemMbsError, ModelError, progress_bar
+from fem_mbs.errors import LOG, ModelError, progress_bar
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
 from fem_mbs.initial.given_velocities import deforming, say_resting
 from fem_mbs.initial.state_point import pressed, refuse_impacts
-from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.direct import one_thread
-from fem_mbs.model.description import ModelDescription
 from fem_mbs.model.model import Model
 from fem_mbs.run.events import Events
 from fem_mbs.run.fixed_step import FixedStep
@@ -45,7 +38,7 @@ from fem_mbs.run.interfaces import Callback, Checkpoint, Recorder, StepControl
 from fem_mbs.run.recorder import AtTimes, MemoryRecorder, Store
 from fem_mbs.run.time_loop import TimeIntegration, run_to_end
 from fem_mbs.run.variable_step import VariableStep, calibrated
-from fem_mbs.solution.history import History, snapped
+from fem_mbs.solution.history import snapped
 from fem_mbs.solution.solution import Solution
 from fem_mbs.system.states import from_user
 from fem_mbs.system.system import System
@@ -196,202 +189,3 @@ def start(system: System, method: Method | None = None) -> State:
         refuse_impacts(system, method)
     state = consistent_start(system)
     return system.to_user(state if method is None else method.settle(system, state))
-
-
-TRIED = 3
-"""Steps in which a model alone shows whether it is the one that fails."""
-NAMED = 3
-"""Of the models that fail, so many are named."""
-
-
-@checked
-@one_thread
-def simulate_many(
-    models: Sequence[Model],
-    t_end: Seconds,
-    step: Seconds | VariableStep | FixedStep,
-    method: Method | None = None,
-    *,
-    progress: bool = False,
-) -> list[Solution]:
-    """Integrate copies of one structure together, each from its own initial state and with its own values.
-
-    All take the same steps: Newton's method iterates until all have converged, residuals against the largest force of
-    all, and steps of variable length follow the model that needs the shortest. Small models gain most, whose steps
-    alone cost what calls cost.
-
-    Parameters
-    ----------
-    models : list of Model
-        Built one by one, with the same gravity; they may differ in whatever else.
-    t_end, step, method, progress
-        As of :func:`simulate`.
-
-    Returns
-    -------
-    list of Solution
-        Of each model, as :func:`simulate` returns it, made when it is first asked something. Counts, wall time and
-        the estimated error are those of the whole run: the error is the sum of the largest of all models in each step,
-        a bound for each of them.
-
-    Raises
-    ------
-    FemMbsError
-        As :func:`simulate`, and says which of the models fails. All end there: ``error.solutions`` has the steps before
-        it of each.
-    """
-    method = method or GeneralizedAlpha()
-    whole = _side_by_side(models)
-    try:
-        solution = simulate(whole, t_end, step, method, progress=progress)
-    except FemMbsError as error:
-        if error.solution is not None:
-            error.solutions = _apart(models, error.solution, method, t_end)
-        last = [solution.state(-1) for solution in error.solutions] or None
-        error.args = (f"{_whose(models, last, t_end, step, method)}: {error}", *error.args[1:])
-        raise
-    return _apart(models, solution, method, t_end)
-
-
-def _whose(
-    models: Sequence[Model],
-    last: list[State] | None,
-    t_end: float,
-    step: float | VariableStep | FixedStep,
-    method: Method,
-) -> str:
-    """Which of the models do not go on alone from the states that they have reached together."""
-    blamed = []
-    for k, model in enumerate(models):
-        first, left = None if last is None else last[k], iter(range(1, TRIED))
-        try:
-            simulate(model, t_end, step, method, callback=partial(_none_left, left), initial=first)
-        except FemMbsError:
-            blamed.append(f"models[{k}]")
-        if len(blamed) == NAMED:
-            break
-    return f"simulate_many: {' and '.join(blamed) or 'all of the models together, none of them alone'}"
-
-
-def _none_left(left: Iterator[int], state: State) -> bool:
-    """A callback that ends a run after some steps."""
-    return next(left, None) is None
-
-
-def _side_by_side(models: Sequence[Model]) -> Model:
-    """One model of the parts of all."""
-    if not models:
-        raise ModelError("simulate_many: models must be a list of models, received none")
-    before: dict[int, int] = {}
-    for k, model in enumerate(models):
-        if (first := before.setdefault(id(model), k)) != k:
-            raise ModelError(
-                f"simulate_many: models[{k}] is models[{first}] once more; build each of them, for instance by a "
-                "function that returns a new model"
-            )
-        if (model.gravity != models[0].gravity).any():
-            raise ModelError(
-                f"simulate_many: models[{k}] has the gravity {shown(model.gravity)}, models[0] has "
-                f"{shown(models[0].gravity)}; give them the same, or simulate them one by one"
-            )
-        if (part := next((part for part in model.elements if part.contacts and not part.yields), None)) is not None:
-            raise ModelError(
-                f"simulate_many: models[{k}] has {part}, whose impacts are at other instants in each model; simulate "
-                "them one by one"
-            )
-    every = [(model.nodes, model.elements, model.constraints) for model in models]
-    moving, *parts = map(chain.from_iterable, zip(*[(own[0][1:], *own[1:]) for own in every], strict=True))
-    whole = Model(gravity=models[0].gravity).with_parts([models[0].ground, *moving], *parts)
-    whole.copies = tuple(model.with_parts(*own) for model, own in zip(models, every, strict=True))
-    return whole
-
-
-class _Waiting(Solution):
-    """The solution of a copy until something is asked of it: freezing a thousand models takes longer than their run."""
-
-    def _made(self) -> Solution:
-        with moments.lock:
-            if type(self) is _Waiting:
-                arguments = vars(self)["_make"]()
-                vars(self).clear()
-                object.__setattr__(self, "__class__", Solution)
-                Solution.__init__(self, **arguments)
-        return self
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in ("t", "stats", "status") and (make := vars(self).get("_make")) is not None:
-                return getattr(make.args[2], name)
-            return getattr(self._made(), name)
-
-    @property
-    def model(self) -> Model:
-        make = vars(self).get("_make")
-        return cast(Model, self._made().system.model if make is None else make.args[0])
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._made(), name, value)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return self._made().__reduce_ex__(protocol)
-
-    def __dir__(self) -> list[str]:
-        return dir(self._made())
-
-
-def _of_all(name: str) -> Any:
-    """A question about a node, which the solution of all answers while nothing else was asked."""
-
-    def query(self: Any, node: Any) -> Array:
-        if (make := vars(self).get("_make")) is not None and isinstance(node, Node | str):
-            _, copy, whole, *_ = make.args
-            nodes = vars(self).setdefault("_nodes", {key: own for own in copy.nodes[1:] for key in (own, own.name)})
-            if node in nodes and not whole.system.far:
-                return getattr(whole, name)(nodes[node])
-        return getattr(_Waiting._made(self), name)(node)
-
-    return wraps(getattr(Solution, name))(query)
-
-
-for _name in ("position", "displacement", "velocity", "acceleration", "rotation", "angular_velocity"):
-    setattr(_Waiting, _name, _of_all(_name))
-_Waiting.__name__ = _Waiting.__qualname__ = Solution.__name__
-
-
-def _apart(models: Sequence[Model], solution: Solution, method: Method, t_end: float) -> list[Solution]:
-    """The solution of each model, of that of all."""
-    result = list[Solution]()
-    for model, copy in zip(models, solution.model.copies, strict=True):
-        result.append(object.__new__(_Waiting))
-        vars(result[-1])["_make"] = partial(_of, model, copy, solution, method, t_end)
-    return result
-
-
-def _of(model: Model, copy: ModelDescription, solution: Solution, method: Method, t_end: float) -> dict[str, Any]:
-    """What a solution says of one of its models, which was frozen as its ``copy``: arguments of a solution."""
-    whole, history = solution.system, solution.history
-    with as_of({id(part) for part in (*copy.nodes, *copy.elements, *copy.constraints)}, whole.frozen_as):
-        own = System(copy, t_end, whole.frozen_as)
-    own.model = model
-    rows: dict[str, IntArray] = dict.fromkeys(
-        ("x", "R", "v", "vdot"), np.array([whole.number(node) for node in own.nodes])
-    )
-    variables = np.array([row for part in own.number.parts for row in whole.number.own(part)], np.intp)
-    rows |= dict.fromkeys(("u", "udot", "uddot"), variables)
-    rows["multipliers"] = multipliers = np.empty(own.m, np.intp)
-    for joint, equations in own.number.equations.items():
-        multipliers[equations] = whole.number.multipliers(joint)
-
-    def of_own(states: History | State, axis: int) -> dict[str, Any]:
-        arrays = {name: np.take(getattr(states, name), own_rows, axis) for name, own_rows in rows.items()}
-        return arrays | {"x": arrays["x"] + (whole.origin - own.origin)}
-
-    # equations of different models do not repeat each other
-    redundant = whole.redundant
-    if redundant is not None and len(sharing := np.flatnonzero(np.isin(multipliers, redundant.sharing))):
-        basis = orth(redundant.basis[np.searchsorted(redundant.sharing, multipliers[sharing])])
-        own.regularize(Redundant(basis.shape[1], sharing, basis, redundant.text))
-    before = {k: State(state.t, **of_own(state, 0)) for k, state in history.before.items()}
-    states = History(own, history.t, of_own(history, 1), before=before)
-    return {"system": own, "states": states, "status": solution.status, "stats": solution.stats, "method": method}

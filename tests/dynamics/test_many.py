@@ -22,7 +22,7 @@ from fem_mbs.elements import (
     SpeedMotor,
     SphericalJoint,
 )
-from fem_mbs.run.simulate import _side_by_side
+from fem_mbs.run.copies import _side_by_side
 from fem_mbs.system.system import System
 
 DOWN = (0, 0, -9.81)

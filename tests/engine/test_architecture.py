@@ -37,7 +37,7 @@ ROOMS = (
     ("modal",),
     ("static",),
     ("files.store.run_file", "files.store.recorder"),
-    ("run.simulate", "run.convergence", "run.sweep"),
+    ("run.simulate", "run.copies", "run.convergence", "run.sweep"),
     ("files",),
     ("derivatives",),
     ("interface",),
