@@ -296,13 +296,18 @@ class ContactEquations(StabilizedEquations):
         What errors leave of these, as of one that has just closed, would be a speed of that over the step, however
         short.
         """
-        system, R, residual, matrix = self.system, self.state.R, solution.value, solution.linearization
-        matrix = matrix or self.linearize(solution.unknown, residual)
+        system, residual, n = self.system, solution.value, 6 * self.system.n
+        matrix = solution.linearization or self.linearize(solution.unknown, residual)
         matrix.along(np.zeros(system.N))  # on its branch
-        body, pushes, errors = system.to_body(R, errors[0]), matrix.branch.pushes, errors.copy()
+        first, pushes = matrix.first or matrix, matrix.branch.pushes
+        # at the end of the step, where gradients are: what leads there is T^-1(-D), the transposed blocks of T^-1(D)
+        ahead = first.T_inv.reshape(-1, 2, 3, 2, 3).swapaxes(-3, -1).reshape(-1, 6, 6)
+        _, body = self._taken_back(first, np.append(np.matvec(ahead, errors[0, :n].reshape(-1, 6)), errors[0, n:]))
         joints = gradient_product(system, residual.evaluation.gradients, body) * ~system.velocity_level
-        apart = self._along(matrix.first or matrix, joints, (residual.G @ body)[::3][pushes], pushes)[2]
-        errors[0] -= system.from_body(R, apart)
+        apart = self._along(first, joints, (residual.G @ body)[::3][pushes], pushes)[0]
+        nodes = self.chart.kinematics.from_body(first.R, apart[:n].reshape(-1, 6))
+        errors = errors.copy()
+        errors[0] -= np.append(np.linalg.solve(ahead, nodes[..., None]), apart[n:])
         return super().carried(replace(solution, linearization=matrix), errors, rates, defects, lead)
 
     def response(self, residual: Any, matrix: Any, force: Array, rates: Array) -> tuple[Array, Array]:
