@@ -370,10 +370,8 @@ def passed(system: System, history: History, step: float | VariableStep, method:
     if system.kinked:
         sides = np.array([system.branches(system.evaluate_at(history.state(k))) for k in range(len(t))])
         changes = sides[:-1] != sides[1:]
-        moved, owners = (
-            np.flatnonzero(changes.any(axis=1)),
-            owners_of_branches(system, system.evaluate_at(history.state(0))),
-        )
+        moved = np.flatnonzero(changes.any(axis=1))
+        owners = owners_of_branches(system, system.evaluate_at(history.state(0)))
         laws = dict.fromkeys(owners[k] for k in np.flatnonzero(changes.any(axis=0)))
         how = (
             "take a fixed step and GeneralizedAlpha, which cuts steps there, and compare two steps"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -128,15 +128,12 @@ def _attempts(equations: Equations, point: Point, newton: Newton) -> Iterator[tu
     if equations.imbalance(equations.evaluate(carried)) <= newton.force_tolerance:
         point = carried  # it rests as built, held by joints, which have no stiffness without what they carry
     size = float(np.abs(acceleration * system.weight).max())
-    problems = [SettleProblem(equations, point, move, size / move, keeps=False) for move in MOVES]
-    for problem in problems:
-        yield problem, replace(options, line_search=False)
-    for own in problems:
-        if own.fades:
-            yield (
-                SettleProblem(equations, point, own.move, size / own.move, keeps=True),
-                replace(options, line_search=False),
-            )
+    moves: Sequence[float] = MOVES
+    for keeps in (False, True):
+        problems = [SettleProblem(equations, point, move, size / move, keeps=keeps) for move in moves]
+        for problem in problems:
+            yield problem, replace(options, line_search=False)
+        moves = [problem.move for problem in problems if problem.fades]
 
 
 class SettleProblem(StepProblem):
