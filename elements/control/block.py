@@ -8,7 +8,7 @@ reads its inputs ``u_k``, its outputs become ``y_k`` a delay later and keep thei
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Annotated, Any
@@ -381,6 +381,12 @@ class SampledBatch(WiredBatch, of=SampledController):
 
     def stiffness(self, context: Any) -> Array:
         return np.zeros((*self.own.shape, self.own.shape[1]))
+
+    def unready(self, end: float) -> Iterator[tuple[SampledController, str]]:
+        """Those that take no second sample."""
+        for own in self.owners:
+            if own.begin + own.period >= end:
+                yield own, f"its period of {own.period:g} s leaves no time for a second sample before t_end"
 
     def accept(self, context: tuple[float, Array, Array]) -> Array:
         return context[1]

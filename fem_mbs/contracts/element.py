@@ -285,6 +285,10 @@ class ElementBatch(Batch):
         """
         return np.zeros((2, len(self.nodes)))
 
+    def unready(self, end: float) -> Iterable[tuple[Element, str]]:
+        """Elements that do less than they are for in a run up to ``end``, each with why, told of as it begins."""
+        return ()
+
     def energy(self, motion: Motion) -> Energy:
         """Energies stored in the cells."""
         return Energy()

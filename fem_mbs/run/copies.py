@@ -5,10 +5,10 @@ Systems of the single models are made when their solutions are asked for more th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial, wraps
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, partial, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import numpy as np
 from scipy.linalg import orth
@@ -76,11 +76,11 @@ def simulate_many(
         solution = simulate(whole, t_end, step, method, progress=progress)
     except FemMbsError as error:
         if error.solution is not None:
-            error.solutions = _apart(models, error.solution, method, t_end)
+            error.solutions = _apart(models, error.solution, t_end)
         last = [solution.state(-1) for solution in error.solutions] or None
         error.args = (f"{_whose(models, last, t_end, step, method)}: {error}", *error.args[1:])
         raise
-    return _apart(models, solution, method, t_end)
+    return _apart(models, solution, t_end)
 
 
 def _whose(
@@ -136,70 +136,74 @@ def _side_by_side(models: Sequence[Model]) -> Model:
     return whole
 
 
-class _Waiting(Solution):
-    """The solution of a copy until something is asked of it: freezing a thousand models takes longer than their run."""
+class CopySolution(Solution):
+    """The solution of one of the models, whose system is made when it is asked for more than how nodes move.
 
-    def _made(self) -> Solution:
+    Freezing a thousand models takes longer than their run.
+    """
+
+    remembers = False
+
+    def __init__(
+        self, model: Model, copy: ModelDescription, whole: Solution, make: Callable[[], tuple[System, History]]
+    ) -> None:
+        self._model, self._whole, self._make = model, whole, make
+        self._nodes = {key: node for node in copy.nodes[1:] for key in (node, node.name)}
+        self.t, self.status, self.stats, self.method = whole.t, whole.status, whole.stats, whole.method
+        self._hits, self._checkpoint, self._turns = list[list[State]](), None, dict[Any, Any]()
+
+    @cached_property
+    def _made(self) -> tuple[System, History]:
         with moments.lock:
-            if type(self) is _Waiting:
-                arguments = vars(self)["_make"]()
-                vars(self).clear()
-                object.__setattr__(self, "__class__", Solution)
-                Solution.__init__(self, **arguments)
-        return self
+            if "_made" not in vars(self):
+                vars(self)["_made"] = self._make()
+                del self._whole, self._make
+            return vars(self)["_made"]
 
-    if not TYPE_CHECKING:
+    @property
+    def system(self) -> System:  # type: ignore[override]
+        return self._made[0]
 
-        def __getattr__(self, name: str) -> Any:
-            if name in ("t", "stats", "status") and (make := vars(self).get("_make")) is not None:
-                return getattr(make.args[2], name)
-            return getattr(self._made(), name)
+    @property
+    def history(self) -> History:  # type: ignore[override]
+        return self._made[1]
 
     @property
     def model(self) -> Model:
-        make = vars(self).get("_make")
-        return cast(Model, self._made().system.model if make is None else make.args[0])
+        return self._model
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._made(), name, value)
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        return self._made().__reduce_ex__(protocol)
-
-    def __dir__(self) -> list[str]:
-        return dir(self._made())
+    def __reduce__(self) -> Any:
+        system, history = self._made
+        return Solution, (system, history, self.status, self.stats, (), None, None, self.method)
 
 
 def _of_all(name: str) -> Any:
     """A question about a node, which the solution of all answers while nothing else was asked."""
+    of_one = getattr(Solution, name)
 
-    def query(self: Any, node: Any) -> Array:
-        if (make := vars(self).get("_make")) is not None and isinstance(node, Node | str):
-            _, copy, whole, *_ = make.args
-            nodes = vars(self).setdefault("_nodes", {key: own for own in copy.nodes[1:] for key in (own, own.name)})
-            if node in nodes and not whole.system.far:
-                return getattr(whole, name)(nodes[node])
-        return getattr(_Waiting._made(self), name)(node)
+    @wraps(of_one)
+    def query(self: CopySolution, node: Any) -> Array:
+        whole = vars(self).get("_whole")
+        if whole is None or whole.system.far or not isinstance(node, Node | str) or node not in self._nodes:
+            return of_one(self, node)
+        return getattr(whole, name)(self._nodes[node])
 
-    return wraps(getattr(Solution, name))(query)
+    return query
 
 
 for _name in ("position", "displacement", "velocity", "acceleration", "rotation", "angular_velocity"):
-    setattr(_Waiting, _name, _of_all(_name))
-_Waiting.__name__ = _Waiting.__qualname__ = Solution.__name__
+    setattr(CopySolution, _name, _of_all(_name))
+CopySolution.__name__ = CopySolution.__qualname__ = Solution.__name__
 
 
-def _apart(models: Sequence[Model], solution: Solution, method: Method, t_end: float) -> list[Solution]:
+def _apart(models: Sequence[Model], solution: Solution, t_end: float) -> list[Solution]:
     """The solution of each model, of that of all."""
-    result = list[Solution]()
-    for model, copy in zip(models, solution.model.copies, strict=True):
-        result.append(object.__new__(_Waiting))
-        vars(result[-1])["_make"] = partial(_of, model, copy, solution, method, t_end)
-    return result
+    pairs = zip(models, solution.model.copies, strict=True)
+    return [CopySolution(model, copy, solution, partial(_of, model, copy, solution, t_end)) for model, copy in pairs]
 
 
-def _of(model: Model, copy: ModelDescription, solution: Solution, method: Method, t_end: float) -> dict[str, Any]:
-    """What a solution says of one of its models, which was frozen as its ``copy``: arguments of a solution."""
+def _of(model: Model, copy: ModelDescription, solution: Solution, t_end: float) -> tuple[System, History]:
+    """What a solution says of one of its models, which was frozen as its ``copy``."""
     whole, history = solution.system, solution.history
     with as_of({id(part) for part in (*copy.nodes, *copy.elements, *copy.constraints)}, whole.frozen_as):
         own = System(copy, t_end, whole.frozen_as)
@@ -223,5 +227,4 @@ def _of(model: Model, copy: ModelDescription, solution: Solution, method: Method
         basis = orth(redundant.basis[np.searchsorted(redundant.sharing, multipliers[sharing])])
         own.regularize(Redundant(basis.shape[1], sharing, basis, redundant.text))
     before = {k: State(state.t, **of_own(state, 0)) for k, state in history.before.items()}
-    states = History(own, history.t, of_own(history, 1), before=before)
-    return {"system": own, "states": states, "status": solution.status, "stats": solution.stats, "method": method}
+    return own, History(own, history.t, of_own(history, 1), before=before)

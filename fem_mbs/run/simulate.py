@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import chain
 
@@ -13,18 +13,7 @@ from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.compiled import accelerate
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
-from fem_mbs.contracts import (
-    EventLike,
-    Method,
-    Path,
-    Seconds,
-    State,
-    array,
-    checked,
-    number,
-    shown,
-)
-from fem_mbs.elements.control.block import SampledBatch
+from fem_mbs.contracts import EventLike, Method, Path, Seconds, State, array, checked, number, shown
 from fem_mbs.errors import LOG, ModelError, progress_bar
 from fem_mbs.files.store.recorder import in_file
 from fem_mbs.initial.consistent_start import consistent_start
@@ -123,7 +112,8 @@ def simulate(
     method.check(system)
     refuse_impacts(system, method)
     if initial is None:
-        for part, text in chain(pressed(system), deforming(system), _sampled_once(system)):
+        lacking = (batch.unready(system.end) for batch in system.batches)
+        for part, text in chain(pressed(system), deforming(system), *lacking):
             LOG.warning("simulate: %s: %s", part, text)
     accelerate(system)
     if isinstance(initial, State):
@@ -151,14 +141,6 @@ def simulate(
         to = store if isinstance(store, Store) else Store(store)
         recorder = in_file(integration, to, selection, watched, started)
     return run_to_end(integration, recorder, watched, callback, show)
-
-
-def _sampled_once(system: System) -> Iterator[tuple[str, str]]:
-    """Controllers that take no second sample before the end, by name."""
-    for batch in system.batches:
-        for own in batch.owners if isinstance(batch, SampledBatch) else ():
-            if own.begin + own.period >= system.end:
-                yield str(own), f"its period of {own.period:g} s leaves no time for a second sample before t_end"
 
 
 def _output(times: ArrayLike, begin: float, t_end: float) -> Array:

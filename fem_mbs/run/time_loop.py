@@ -41,14 +41,7 @@ from fem_mbs.run.interfaces import (
     has_changed,
     names_of,
 )
-from fem_mbs.run.monitors import (
-    BentReactions,
-    CoarseMeshes,
-    CutSteps,
-    DriveJumps,
-    PassedThrough,
-    SharedLoads,
-)
+from fem_mbs.run.monitors import BentReactions, CoarseMeshes, CutSteps, DriveJumps, PassedThrough, SharedLoads
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.run.turning_dampers import DampersThatTurn, damped_between
 from fem_mbs.solution.history import Accuracy, Outcome

@@ -174,7 +174,7 @@ def test_motions_of_nodes_are_those_of_each(name: str) -> None:
         early = [getattr(solution, name)(node) for node in nodes]
         with pytest.raises(mbs.ModelError, match="not part of this model"):
             getattr(solution, name)(models[k - 1].nodes[1])
-        assert len(solution.x[0]) == len(model.nodes) and type(solution) is mbs.Solution
+        assert len(solution.x[0]) == len(model.nodes)
         for one, node in zip(early, nodes, strict=True):
             other = getattr(solution, name)(node)
             assert np.array_equal(one, other) and one.flags.writeable == other.flags.writeable
@@ -212,7 +212,7 @@ ASK: list[Callable[[mbs.Solution], object]] = [
 def test_whatever_is_asked_first(ask: Callable[[mbs.Solution], object]) -> None:
     solutions = mbs.simulate_many([top(k) for k in range(2)], 0.01, 1e-3)
     known = solutions[0]
-    assert known.position("body").shape == (11, 3) == known.x[:, 1].shape and type(known) is mbs.Solution
+    assert known.position("body").shape == (11, 3) == known.x[:, 1].shape
     answer, other = (ask(solution) for solution in (solutions[1], known))
     assert type(answer) is type(other) and np.shape(answer) == np.shape(other)
     if ask in (repr, dir):
