@@ -56,7 +56,7 @@ def test_start_of_the_systems() -> None:
 def test_robot_in_angles_moves_as_the_one_in_absolute_coordinates() -> None:
     """Torques of the recursion leave nothing over where the absolute coordinates have solved for accelerations."""
     h = 1e-3
-    solution = mbs.simulate(puma.puma(), 0.2, h, mbs.GeneralizedAlpha())
+    solution = mbs.simulate(puma.puma(), 0.102, h, mbs.GeneralizedAlpha())
     q = puma.read(solution)
     n = 100
     rate = (8 * (q[n + 1] - q[n - 1]) - (q[n + 2] - q[n - 2])) / (12 * h)

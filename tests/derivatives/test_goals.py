@@ -269,6 +269,19 @@ def test_slopes_of_goals(goal: mbs.Goal) -> None:
     np.testing.assert_allclose(goal.slope(t, y), numeric, atol=1e-8)
 
 
+def test_values_of_goals() -> None:
+    """Of signals over unequal steps: an integral, and peaks of means over time."""
+    t, y = np.array([0.0, 0.1, 0.4, 0.5, 1.5]), np.array([-1.0, 0.5, 3.0, -2.0, 1.0])
+    mean = np.diff(t) / t[-1] @ (0.5 * (np.exp(3.0 * y[1:]) + np.exp(3.0 * y[:-1])))
+    size = np.diff(t) / t[-1] @ (0.5 * (np.abs(y[1:]) ** 5 + np.abs(y[:-1]) ** 5))
+    signal = lambda s: s  # noqa: E731
+    found = [goal.value(t, y) for goal in (mbs.Integral(signal), mbs.KS(signal, 3.0), mbs.PNorm(signal, 5.0))]
+    assert found == pytest.approx([np.trapezoid(y, t), np.log(mean) / 3.0, size**0.2], rel=1e-12)
+    # a line between instants, over its standard deviation
+    goal = mbs.Misfit(signal, [0.25, 1.25], [1.0, 1.0], [0.5, 2.0])
+    assert goal.value(t, y) == pytest.approx(0.5 * ((0.75 / 0.5) ** 2 + (0.75 / 2.0) ** 2), rel=1e-12)
+
+
 def oscillator(damping: float = 0.3) -> mbs.Model:
     """1 kg on a spring of 2 rad/s with a damping ratio, 0.5 m out at rest."""
     model = mbs.Model()
@@ -320,6 +333,12 @@ def test_a_fall_is_fitted_by_linear_regression() -> None:
     left = np.sqrt(np.sum((data - best * x) ** 2) / 9)
     assert alone.parameters["g"] == pytest.approx(best, rel=1e-8)
     assert alone.deviations == pytest.approx(left / np.sqrt(x @ x), rel=1e-6)
+    # what was known before is one more value with a standard deviation
+    weights = np.append(x / sigma, 1.0 / 0.01)
+    known = mbs.fit(build, {"g": 5.0}, {"fall": (times, data, sigma)}, 1.0, 0.1, prior={"g": (9.7, 0.01)})
+    both = weights @ np.append(data / sigma, 9.7 / 0.01) / (weights @ weights)
+    assert known.parameters["g"] == pytest.approx(both, rel=1e-8)
+    assert known.deviations == pytest.approx(1.0 / np.sqrt(weights @ weights), rel=1e-6)
     with pytest.raises(mbs.ModelError, match="must be times, values and their standard deviations"):
         mbs.fit(build, {"g": 5.0}, {"fall": (times,)}, 1.0, 0.1)
 

@@ -363,7 +363,7 @@ def test_what_is_carried_in_contact_and_through_impacts_is_the_error(friction: f
 def test_what_is_carried_along_is_the_error(group: str, formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a heavy top, where it is and by which way, to leading order: the rest is a share that goes with the step."""
     monkeypatch.setattr(local_error, "BLOCK", 0.0)  # from step to step
-    shares, t_end = [], 0.25
+    shares, t_end = [], 0.1
     for h in (1e-3, 5e-4):
         run = mbs.simulate(tops.top_on_joint(group), t_end, h, mbs.GeneralizedAlpha(formulation=formulation))
         off = run.x[-1, 1] - tops.exact(np.array([0.0, t_end])).x[-1]
@@ -440,7 +440,7 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
                 law = SampledController(error, T, output, update=update, initial=[0.0, 0.3], delay=0.5 * T)
             model.add(JointActuator(rail, model.add(law)))
             before = node
-        return mbs.simulate(model, 2.0, h)
+        return mbs.simulate(model, 1.0, h)
 
     coarse, fine = run(0.025), run(0.0125)
     error = 4 / 3 * np.abs(coarse.x - fine.x[::2]).max()

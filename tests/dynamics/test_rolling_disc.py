@@ -106,7 +106,7 @@ def test_wobbling_disc_converges_and_keeps_its_energy(group: str) -> None:
     found, drift = [], []
     for h in (0.02, 0.01, 0.005):
         model, node, _ = disc(steady, group)
-        solution = mbs.simulate(model, 1.0, h, mbs.GeneralizedAlpha(0.9))
+        solution = mbs.simulate(model, 0.6, h, mbs.GeneralizedAlpha(0.9))
         found.append(solution.position(node)[:: round(0.02 / h)])
         total = solution.energy.total
         drift.append(np.abs(total - total[0]).max() / total[0])

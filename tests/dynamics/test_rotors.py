@@ -100,7 +100,7 @@ def test_a_rigid_rotor_has_its_closed_form() -> None:
     assert np.sort(last) == pytest.approx([29.405882, np.sqrt(2e3), np.sqrt(2e3), 362.739216], rel=1e-7)
     assert diagram.whirl[-1][np.argsort(last)[[0, 3]]] == pytest.approx([-1.0, 1.0], abs=1e-9)
     assert diagram.critical() == pytest.approx([np.sqrt(2e3), np.sqrt(4e3)], rel=1e-8)
-    mixed = mbs.campbell(rigid_rotor((1e4, 1e4)), [200.0, 0.0, 100.0, 100.0, 50.0], count=4)
+    mixed = mbs.campbell(rigid_rotor((1e4, 1e4)), [100.0, 0.0, 50.0, 50.0], count=4)
     assert mixed.critical() == pytest.approx([np.sqrt(2e3), np.sqrt(4e3)], rel=1e-8), "in whatever order of speeds"
     with pytest.raises(mbs.ModelError, match="turning names none but held nodes"):
         mbs.campbell(rigid_rotor((1e4, 1e4)), [50.0], turning=["ground"])
@@ -678,9 +678,13 @@ def test_bad_questions_are_refused() -> None:
 
 
 def test_crossings_between_two_speeds_of_a_diagram_are_found() -> None:
-    """Of a rotor seen turning both ways alone, and of a frequency ``w + (W - 60)^2/20`` that dips below the speed."""
+    """Of a rotor seen turning both ways alone."""
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4)), [-150.0, 150.0], count=4)
     assert np.abs(diagram.critical()) == pytest.approx(np.sqrt([4e3, 2e3, 2e3, 4e3]), rel=1e-8)
+
+
+def test_crossings_of_a_curve_that_dips_between_two_speeds_are_found() -> None:
+    """Of a frequency ``w + (W - 60)^2/20`` that is below the speed for a while."""
 
     def vibrations(speed: float, count: int) -> list[Vibration]:
         modes = [Vibration(1j * (58.0 + (speed - 60.0) ** 2 / 20), 1.0, np.array([1.0, 0.0]), np.zeros((1, 6)))]

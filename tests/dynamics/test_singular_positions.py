@@ -57,7 +57,7 @@ def test_all_bars_in_line(group: str, late: float) -> None:
     )
     h = float(exact.t_events[0][0]) / (20 + late)
     model, post = windows(group, angle, rate)
-    solution = mbs.simulate(model, 40 * h, h)
+    solution = mbs.simulate(model, 25 * h, h)
     across = solution.rotation(post)[:, 1, 0]
     np.testing.assert_allclose(across, np.sin(exact.sol(solution.t)[0]), atol=3e-4)
     assert solution.constraint_residual.velocity.max() < 1e-9

@@ -197,12 +197,12 @@ def test_the_tolerance_is_the_error_of_every_method(method: mbs.Method) -> None:
 def test_a_run_goes_on_with_its_local_error() -> None:
     """To the bit, and one that is given needs no trials."""
     model, control = top("SE3"), mbs.VariableStep(1e-3)
-    whole = mbs.simulate(model, 0.1, control)
+    whole = mbs.simulate(model, 0.05, control)
     found = whole.checkpoint.control
-    cut = mbs.simulate(model, 0.1, control, callback=lambda state: state.t > 0.05)
-    rest = mbs.simulate(model, 0.1, control, initial=cut.checkpoint)
+    cut = mbs.simulate(model, 0.05, control, callback=lambda state: state.t > 0.025)
+    rest = mbs.simulate(model, 0.05, control, initial=cut.checkpoint)
     np.testing.assert_array_equal(rest.x[-1], whole.x[-1])
-    given = mbs.simulate(model, 0.1, mbs.VariableStep(local_error=found.local_error))
+    given = mbs.simulate(model, 0.05, mbs.VariableStep(local_error=found.local_error))
     np.testing.assert_array_equal(given.t, whole.t)
 
 

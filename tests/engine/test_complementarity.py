@@ -315,7 +315,7 @@ def test_impulses_bring_no_energy() -> None:
     Where it does, of either box, what comes back to that one is less, by one share, so that its energy is kept.
     """
     rng, gains = np.random.default_rng(1), 0
-    for _ in range(100):
+    for _ in range(50):
         mu, e, G = rng.choice([0.5, 1.0]), rng.choice([0.7, 1.0]), np.zeros((12, 12))
         k = rng.integers(1, 3, 2)
         for own in np.split(np.arange(3 * k.sum()), [3 * k[0]]):

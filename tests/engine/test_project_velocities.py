@@ -345,16 +345,22 @@ def test_what_is_given_stays_where_it_deforms(caplog: pytest.LogCaptureFixture) 
     assert across[-1] == pytest.approx(0.3, abs=1e-12)
 
 
-def test_velocities_that_were_given_and_are_lost_are_named(caplog: pytest.LogCaptureFixture) -> None:
-    """A crank that is given a spin and, by mistake, rest."""
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("spin", [3.0, 1.02])
+def test_velocities_that_were_given_and_are_lost_are_named(
+    spin: float, unit: float, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A crank that is given a spin and a speed which is that of another one; by little, nothing is said."""
     model = mbs.Model()
-    crank = model.add_node((0.5, 0, 0), velocity=(0, 0, 0), angular_velocity=(0, 0, 3), name="crank")
-    model.add(RigidBody(crank, 1.0, (0.1, 0.1, 0.1)))
+    arm, speed, inertia = 0.5 * unit, 0.5 * unit, 0.1 * unit**2
+    crank = model.add_node((arm, 0, 0), velocity=(0, speed, 0), angular_velocity=(0, 0, spin), name="crank")
+    model.add(RigidBody(crank, 1.0, (inertia, inertia, inertia)))
     model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0)))
     with caplog.at_level(logging.WARNING):
         mbs.project_velocities(model)
-    assert "do not allow the velocities that were given, and change those of node 'crank' by much" in caplog.text
-    assert crank.angular_velocity[2] == pytest.approx(3.0 * 0.1 / 0.35, abs=1e-12)
+    told = "do not allow the velocities that were given, and change those of node 'crank' by much" in caplog.text
+    assert told == (spin > 2.0)
+    assert crank.angular_velocity[2] == pytest.approx((0.1 * spin + 0.25) / 0.35, abs=1e-12)
 
 
 def test_a_beam_whose_nodes_were_given_no_spin_is_named(caplog: pytest.LogCaptureFixture) -> None:

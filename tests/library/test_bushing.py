@@ -78,12 +78,12 @@ def floating(group: str, damping: Any) -> mbs.Model:
 def test_energy_stays_without_damping_and_falls_with_it(group: str) -> None:
     changes = []
     for h in (0.01, 0.005):
-        energy = mbs.simulate(floating(group, 0.0), 1.0, h, mbs.GeneralizedAlpha(1.0)).energy
+        energy = mbs.simulate(floating(group, 0.0), 0.5, h, mbs.GeneralizedAlpha(1.0)).energy
         assert energy.strain.max() > 0.1 * energy.kinetic[0]
         changes.append(np.abs(energy.total / energy.total[0] - 1.0).max())
     assert changes[0] < 0.02
     assert changes[0] / changes[1] > 3.0
-    energy = mbs.simulate(floating(group, 0.05), 1.0, 0.005).energy.total
+    energy = mbs.simulate(floating(group, 0.05), 0.5, 0.005).energy.total
     assert (np.diff(energy) < 0.0).all()
 
 

@@ -111,6 +111,18 @@ def test_energy_is_lost_to_friction() -> None:
     assert errors[1] < 0.3 * errors[0] < 3e-4
 
 
+def test_what_slides_loses_the_work_of_friction() -> None:
+    """All that the total loses, where the power falls in proportion to time."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    block = model.add_node((0, 0, 0.1), velocity=(2, 0, 0))
+    model.add(RigidBody(block, 1.0, [0.01] * 3))
+    model.add(Contact(model.ground, block, Plane(), Box((0.4, 0.4, 0.2)), friction=0.3), name="floor")
+    solution = mbs.simulate(model, 0.1, 0.02)
+    lost, total = solution.contact_losses("floor"), solution.energy.total
+    np.testing.assert_allclose(lost.friction, 0.3 * G * solution.displacement(block)[:, 0], rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(total + lost.impacts + lost.friction, total[0], rtol=1e-9)
+
+
 def test_what_yields_has_no_losses_of_its_own() -> None:
     model = bouncing()
     yields = Contact(

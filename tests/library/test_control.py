@@ -186,7 +186,7 @@ def test_blocks_with_states_by_the_matrix_exponential(group):
         first = model.add(StateSpace([place, speed], A, B, C, D))
         second, third = model.add(TransferFunction(first, *butter)), model.add(StateSpace(place, other))
         model.add(ForceActuator(node, second + 2.0 * third, (1, 0, 0)))
-        run = mbs.simulate(model, 1.0, h)
+        run = mbs.simulate(model, 0.5, h)
         (A2, B2, C2, _), ss = scipy.signal.tf2ss(*butter), other.to_ss()
         b, none = np.array([[0.0], [2.0]]), np.zeros((2, 2))
         whole = np.block(

@@ -85,7 +85,7 @@ def planetary(group: str, step: float) -> tuple[mbs.Solution, list[RevoluteJoint
     model.add(Coupling([sun, arm, planet], [20, -20, 15]), name="sun and planet")
     model.add(Coupling([arm, planet], [-50, -15]), name="ring and planet")
     motor = model.add(JointDrive(sun, lambda t: 5.0 * t * t), name="motor")
-    return mbs.simulate(model, t_end=2.0, step=step), [sun, arm, planet], motor
+    return mbs.simulate(model, t_end=1.0, step=step), [sun, arm, planet], motor
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -99,7 +99,7 @@ def test_a_planetary_gear_turns_as_willis_says(group: str) -> None:
         solution, (sun, arm, planet), motor = planetary(group, step)
         np.testing.assert_allclose(solution.coordinate(arm), solution.coordinate(sun) * 20 / 70, atol=1e-9)
         np.testing.assert_allclose(solution.coordinate(planet), -solution.coordinate(arm) * 50 / 15, atol=1e-9)
-        assert solution.coordinate(sun)[-1] == pytest.approx(20.0, abs=1e-9)
+        assert solution.coordinate(sun)[-1] == pytest.approx(5.0, abs=1e-9)
         errors.append(np.abs(-solution.multipliers(motor)[:, 0] - expected).max())
     assert errors[0] < 0.01 and np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
 
@@ -123,6 +123,9 @@ def test_bad_couplings_are_refused_by_name() -> None:
     for arguments, message in (
         ((first, second, 0.0), r"ratio, of 'rotation z' of RevoluteJoint '.*' is 0"),
         ((first, weld, 1.0), "joint_2.*FixedJoint.* does not"),
+        ((first, second), "takes two joints and a ratio, or a list of joints and a list of as many factors"),
+        ((first, [1.0], 1.0), "takes two joints and a ratio, or a list of joints and a list of as many factors"),
+        (([first, second], [1.0, 2.0], 1.0), "takes two joints and a ratio, or a list"),
         ((first, ball, 1.0), "'rotation x', 'rotation y', 'rotation z'; say which by coordinate="),
         ((first, first, 1.0), "given twice"),
         ((first, second, "2"), "ratio"),

@@ -338,7 +338,7 @@ def truss(push: float) -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize("push", [1.5, 3.0, 6.0, 12.0, 25.0, 50.0])
+@pytest.mark.parametrize("push", [1.5, 6.0, 50.0])
 def test_no_step_leaps_over_a_limit(push: float, caplog: pytest.LogCaptureFixture) -> None:
     """Of chosen lengths, however near the limit is; equal ones do, and are told."""
     with pytest.raises(mbs.ConvergenceError, match="the model gives way") as refused:
