@@ -97,7 +97,7 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
         C, K = C - linear.dissipation[0], K - linear.dissipation[1]
     M, C, K = (csc_array(units @ part @ units) for part in (linear.M, C, K))
     rows = independent(system)
-    _refuse_dependent(linear)
+    refuse_dependent(linear)
     B, L, G = (
         csc_array((diags_array(system.constraint_weight) @ part @ units)[rows])
         for part in (linear.B, linear.L.T, linear.G)
@@ -116,7 +116,7 @@ def solve_modes(linear: LinearModel, count: int | None = None, damped: bool = Fa
     return result
 
 
-def _refuse_dependent(linear: LinearModel) -> None:
+def refuse_dependent(linear: LinearModel) -> None:
     """Refuse motions that depend on reactions that are not unique."""
     system = linear.system
     if system.redundant is None or not system.readers:

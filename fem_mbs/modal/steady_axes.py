@@ -187,7 +187,9 @@ class _Changes:
         for k, a, b in zip(self.turned.system.readers, self.first.readings, there.readings, strict=True):
             if a.nnz:
                 change = abs(b - a).max(axis=1).toarray().reshape(self.cells[k].rows.shape)
-                self.changed[k] |= np.maximum.reduceat(change, self.cells[k].starts, axis=1) > SAME * abs(a).max()
+                # numbers, arms and their inverse
+                none = SAME * abs(a).max() + ROUNDING * max(self.turned.system.length, 1.0 / self.turned.system.length)
+                self.changed[k] |= np.maximum.reduceat(change, self.cells[k].starts, axis=1) > none
 
     def coupled(self) -> IntArray:
         """Number of the group, in which elements and joints couple motions, to which each part belongs."""

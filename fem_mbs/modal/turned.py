@@ -47,12 +47,14 @@ class TurnedMatrices(NamedTuple):
     """``(3, n, b, b)`` of each batch: stiffness, damping and mass."""
     spaces: list[Array]
     """Of the joints, which directions their equations hold: projectors ``(n, c, c)``."""
+    gradients: list[Array]
+    """Of the joints ``(n, r, b)``, in units that make their columns comparable."""
     equations: list[Array]
-    """Of the joints, the size of the entries of their gradients ``(n, r, b)``."""
+    """The size of their entries, with those of rates."""
     forces: list[Array]
     """Of the elements ``(n, terms, b)``."""
     readings: list[csr_array]
-    """Of elements that depend on multipliers, the derivatives ``(n b, m)`` against those at the start."""
+    """Of elements that depend on multipliers, the derivatives ``(n b, m)`` against those at the start, or given."""
 
 
 class TurnedModel:
@@ -72,19 +74,12 @@ class TurnedModel:
         """How fast internal variables of elements go round, as they are seen."""
         self._start = [joint.padded for joint in self._joints(motion, *self._seen(motion, 0.0))]
 
-    def at(self, s: float) -> TurnedMatrices:
-        """What is seen a time ``s`` later."""
+    def at(self, s: float, reactions: Array | None = None) -> TurnedMatrices:
+        """What is seen a time ``s`` later, with multipliers ``(m,)``; without, reactions turn with the axes."""
         system, motion = self.system, self.ahead(s)
         N, S = self._seen(motion, s)
         joints = self._joints(motion, N, S)
-        multipliers, changes = np.empty(system.m), []
-        pairs = zip(joints, self._start, system.constraint_batches, system.constraint_slices, strict=True)
-        for joint, start, batch, own in pairs:
-            # reactions turn with the axes
-            back = np.linalg.pinv(joint.padded, rtol=REPEATED)
-            force = np.vecmat(_padded(batch, self.motion.multipliers[own]), start)
-            multipliers[own] = np.vecmat(force, back)[batch.cell, _places(batch)]
-            changes.append(start @ back)
+        multipliers, changes = self._carried(joints) if reactions is None else (reactions, None)
         motion = replace(motion, multipliers=multipliers)
         follow, prescribed = deviations(motion), system.prescribe(motion.t)
         cells: list[Array] = []
@@ -104,8 +99,37 @@ class TurnedModel:
             K[0] = tangent.whole(batch, batch.stiffness(joint.context, multipliers[own]))
             cells.append(self._turned(k, self._turn(k, N, s), S, K))
         return TurnedMatrices(
-            cells, [joint.space for joint in joints], [joint.sizes for joint in joints], forces, readings
+            cells,
+            [joint.space for joint in joints],
+            [joint.padded for joint in joints],
+            [joint.sizes for joint in joints],
+            forces,
+            readings,
         )
+
+    def _carried(self, joints: list[_Joints]) -> tuple[Array, list[Array]]:
+        """Multipliers ``(m,)`` of reactions that turn with the axes; of each joint how those at the start act."""
+        multipliers, changes = np.empty(self.system.m), []
+        batches = zip(self.system.constraint_batches, self.system.constraint_slices, strict=True)
+        for joint, start, (batch, own) in zip(joints, self._start, batches, strict=True):
+            back = np.linalg.pinv(joint.padded, rtol=REPEATED)
+            force = np.vecmat(_padded(batch, self.motion.multipliers[own]), start)
+            multipliers[own] = np.vecmat(force, back)[batch.cell, _places(batch)]
+            changes.append(start @ back)
+        return multipliers, changes
+
+    def gradient(self, there: TurnedMatrices) -> Array:
+        """Of all equations of joints against all components, ``(m, N)``."""
+        system, result = self.system, np.zeros((self.system.m, self.system.N))
+        batches = zip(system.constraint_batches, system.constraint_slices, strict=True)
+        rows = self.rows[len(system.batches) :]
+        for (batch, own), padded, places in zip(batches, there.gradients, rows, strict=True):
+            np.add.at(
+                result[own],
+                (np.arange(len(batch.cell))[:, None], places[batch.cell]),
+                padded[batch.cell, _places(batch)],
+            )
+        return result
 
     def ahead(self, s: float) -> Motion:
         """The motion a time ``s`` later: nodes turn on, and their points go on along circles or straight lines.
@@ -183,14 +207,16 @@ class TurnedModel:
             result[:, 6 * nodes.shape[1] :, 6 * nodes.shape[1] :] = _exponential(-s * own.mT)
         return result * self._free[k][:, :, None]
 
-    def _reading(self, k: int, turn: Array, context: object, changes: list[Array]) -> csr_array:
-        """How forces of a batch depend on the multipliers that are such and such at the start."""
+    def _reading(self, k: int, turn: Array, context: object, changes: list[Array] | None) -> csr_array:
+        """How forces of a batch depend on multipliers, or on those that are such and such at the start."""
         system, batch, rows = self.system, self.system.batches[k], self.rows[k]
         assert batch.reads is not None
         values = turn @ batch.by_multipliers(context)
         places = np.arange(rows.size).reshape(*rows.shape, 1), batch.reads[:, None]
         columns = np.broadcast_arrays(*places)
         read = csr_array((values.ravel(), tuple(part.ravel() for part in columns)), (rows.size, system.m))
+        if changes is None:
+            return read
         blocks = []
         for joints, change in zip(system.constraint_batches, changes, strict=True):
             count = np.bincount(joints.cell, minlength=len(joints.nodes))

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, ArrayLike, BoolArray
+from fem_mbs.arrays import Array, ArrayLike, BoolArray, ComplexArray
 from fem_mbs.contracts import (
     Direction,
     NodeOrName,
@@ -377,20 +377,34 @@ class Campbell(Public):
 
     def _keep(self, speed: float, order: float) -> int:
         """How many modes have a multiple of a speed as their frequency."""
-        gaps = [own.eigenvalue.imag - order * abs(speed) for own in self.vibrations(speed, self._most())]
-        return int((np.abs(gaps) <= LOCKED * abs(speed)).sum())
+        return int((np.abs(self._beside(speed, order).imag) <= LOCKED * abs(speed)).sum())
+
+    def _beside(self, speed: float, order: float) -> ComplexArray:
+        """Growth of all modes at a speed, and by how much their frequencies are above a multiple of it, as ``i``."""
+        found = [own.eigenvalue for own in self.vibrations(speed, self._most())]
+        return np.array(found, complex) - 1j * order * abs(speed)
+
+    def _split(self, speed: float, order: float) -> float:
+        """By how much growth of modes that keep a multiple differs, squared; below zero, by how much none keeps it.
+
+        Where one frequency becomes two rates of growth that goes through zero like a straight line.
+        """
+        beside, kept = self._beside(speed, order), LOCKED * abs(speed)
+        rates = beside.real[np.abs(beside.imag) <= kept]
+        return max(float(np.ptp(rates)), kept) ** 2 if len(rates) else -4.0 * float((beside.imag**2).min())
 
     def _end(self, speed: float, beside: float, order: float) -> float:
         """Up to where a mode keeps a multiple of the speed on one side; infinite beyond the diagram."""
+        from scipy.optimize import brentq  # which takes long to import
+
         side = np.sign(beside - speed)
         further = iter((side * np.sort(side * self.speeds[side * (self.speeds - beside) > 0.0])).tolist())
         within, beyond = speed, beside
         while np.isfinite(beyond) and self._keep(beyond, order):
             within, beyond = beyond, next(further, side * np.inf)
-        while np.isfinite(beyond) and abs(beyond - within) > ACCURATE * abs(speed):
-            middle = 0.5 * (within + beyond)
-            within, beyond = (middle, beyond) if self._keep(middle, order) else (within, middle)
-        return 0.5 * (within + beyond)
+        if not np.isfinite(beyond):
+            return beyond
+        return float(brentq(self._split, within, beyond, (order,), xtol=ACCURATE * abs(speed), rtol=ACCURATE))
 
     def _most(self) -> int:
         """The number of modes that were asked for at a speed."""
