@@ -41,7 +41,7 @@ from fem_mbs.system.system import System
 if TYPE_CHECKING:
     from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
-MOST_TRIALS = 2
+MOST_TRIALS = 4
 """Trials of a step that is worked off in one call."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
@@ -236,6 +236,8 @@ class StepLines:
         for (_, place), (block, _) in zip(self._stored, self._blocks, strict=True):
             program.put(place, address(block))
         self._held: list[Array] = []
+        assert isinstance(self._system.solver, CompiledBand)
+        self._memory = self._system.solver.memory
 
         def part(row: Array, first: str, last: str, *shape: int) -> Array:
             return row[self._columns[first].start : self._columns[last].stop].reshape(shape)
@@ -256,12 +258,18 @@ class StepLines:
         self._given: Array | None = None
         """The rows that kernels read."""
         self._block: Array | None = None
-        self._count = 0
-        """Matrices of this step."""
-        self._asked, self._usual, self._done = 0, 0, 0
-        """Trials of this step, as many as the last one had, if one matrix corrected them all, and those worked off."""
-        self._sizes = np.zeros((MOST_TRIALS, 3))
-        self._in_turn = dict[Any, Callable[[], int]]()
+        self._count, self._current = 0, 0
+        """Matrices of this step that there are, and the last that was asked for."""
+        self._asked, self._before, self._usual = "", "", ""
+        """What this step has asked for: a (t)rial, the (m)atrix there, a (c)orrection; the last, and the last two."""
+        self._trials, self._done = 0, 0
+        """Trials of this step, and those that were worked off."""
+        self._sizes, self._lost = np.zeros((MOST_TRIALS, 3)), np.zeros(MOST_TRIALS)
+        self._elsewhere = np.array([0, *(address(other) for _, other in self._blocks)], np.intp)
+        """Where what is written of later matrices goes."""
+        places = self._lu[0], *(place for place, _ in self._stored)
+        self._to_others = [(program.where(place), self._elsewhere[k : k + 1]) for k, place in enumerate(places)]
+        self._in_turn = dict[Any, tuple[Callable[[], int], list[int], Array]]()
 
     # the beginning of a step
 
@@ -281,7 +289,7 @@ class StepLines:
         self._last = None, None
         guess, N, self._given = self._rows[0], linear.shape[1], None
         if not (alike := isclose(h, memory.h, rel_tol=SAME)):
-            self._usual = 0
+            self._usual = ""
         if not self._usual:
             self._guess()
             if not alike:  # with velocities for a step of another length
@@ -295,7 +303,8 @@ class StepLines:
                 own[...] = values
         if self._count > 1:
             self._use(0)
-        self._count = self._asked = self._done = 0
+        self._count = self._current = self._trials = self._done = 0
+        self._asked = ""
         self._known = None if memory.errors is None else memory.errors.values
         return guess
 
@@ -312,16 +321,19 @@ class StepLines:
 
     def evaluate(self, rows: Array) -> Trial:
         """The equations at a trial, and its correction by the last matrix; both are there if they were worked off."""
-        number = self._asked
-        self._asked += 1
+        number = self._trials
+        self._trials += 1
+        self._asked += "t"
         if not number and self._usual:
-            self._work_off(self._usual)
+            self._work_off()
         if number < self._done and rows is self._rows[number]:
-            (force, constraint, length), self._latest = self._tries[number], self._rows[number + 1]
-            return Trial(rows, (force, constraint), 1, length, self._latest)
-        if not self._count:
-            self._make(rows)
-        return self._corrected(rows)
+            force, constraint, length = self._tries[number]
+            self._latest = Trial(rows, (force, constraint), self._matrices[number], length, self._rows[number + 1])
+        else:
+            if not self._count:
+                self._make(rows)
+            self._latest = self._corrected(rows)
+        return self._latest
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -329,13 +341,19 @@ class StepLines:
 
     def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
         """The number of the matrix at a trial."""
-        if first is not None:
+        self._asked += "m"
+        if known := trial.matrix <= self._current:
             self._make(rows)
-        return self._count
+        self._current = self._count if known else trial.matrix
+        return self._current
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
-        return trial if trial.matrix == matrix else self._corrected(rows)
+        self._asked += "c"
+        if trial.matrix != matrix:
+            self._only_asked()
+            self._latest = trial = self._corrected(rows)
+        return trial
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -346,33 +364,58 @@ class StepLines:
         after = correction.after
         return after if step_length == 1.0 else rows + step_length * (after - rows)
 
-    def _work_off(self, count: int) -> None:
-        """In one call, what a step asks for of which one matrix corrects so many trials."""
-        key = count, self._known is not None
-        if key not in self._in_turn:
-            calls = [self._guess, (self._rows[0], self._unknown), self._matrix]
-            for size, rows in zip(self._sizes[:count], self._rows[1:], strict=False):
-                calls += [self._trial, (size, self._tried)]
-                calls += [(rows, self._after), (self._unknown, self._after)]
-            calls += [self._end, (self._unknown, self._rows[count - 1])]
-            calls += [(self._errors[5], self._after[self._Z])] if self._closes else []
-            self._in_turn[key] = self._program.in_turn(calls + [self._carry] * key[1])
+    def _work_off(self) -> None:
+        """In one call, what the last steps have asked for."""
+        key = self._usual, self._known is not None
+        known = self._in_turn.get(key)
+        if known is None:
+            known = self._in_turn[key] = self._calls(*key)
+        call, self._matrices, self._ended = known
         if self._known is not None:
             self._errors[:5] = self._known
         self._room()
-        if self._in_turn[key]() or self._seen[0]:
+        count = max(self._matrices)
+        if count > 1 and self._closes:
+            factors, self._elsewhere[0] = self._memory.take()
+            self._held.append(factors)
+        if call() or self._seen[0] or count > 1 and self._lost[: count - 1].any():
             self._count, self._given = 0, None
+            self._use(0)
         else:
-            self._done, self._given = count, self._rows[count - 1]
-            self._tries = self._sizes.tolist()
+            self._count, self._done = count, len(self._matrices)
+            self._given, self._tries = self._rows[self._done - 1], self._sizes.tolist()
+
+    def _calls(self, asked: str, carries: bool) -> tuple[Callable[[], int], list[int], Array]:
+        """What works this off, numbers of the matrices by which it corrects trials, and where it leads."""
+        calls, matrices, made, rows = [self._guess, (self._rows[0], self._unknown)], list[int](), 0, self._rows[0]
+        for k, own in enumerate(asked[1:].split("t")):
+            if "m" in own:
+                if made:
+                    calls += [(self._lost[made - 1 : made], self._seen[:1])]
+                calls += self._to_others if made == 1 and self._closes else []
+                calls += [self._matrix]
+                made += 1
+            calls += [self._trial, (self._sizes[k], self._tried)]
+            matrices.append(made if own else 0)
+            given = rows
+            if own:
+                rows = self._rows[k + 1]
+                calls += [(rows, self._after), (self._unknown, self._after)]
+        calls += [self._end]
+        if self._closes:
+            calls += [(self._errors[5], self._unknown[self._Z])]
+        return self._program.in_turn([*calls, (self._unknown, given), *([self._carry] * carries)]), matrices, rows
+
+    def _can_be_ahead(self, rows: Array) -> bool:
+        """Whether all that a step with this solution has asked for can be worked off before it asks."""
+        simple = self._trials <= MOST_TRIALS and self._asked[:2] == "tm" and "cm" not in self._asked
+        return simple and (rows is self._latest.rows or rows is self._latest.after)
 
     def _room(self) -> None:
         """Memory of a further matrix."""
         self._count += 1
-        solver = self._system.solver
-        assert isinstance(solver, CompiledBand)
         del self._held[min(self._count, 2) - 1 if self._closes else 0 :]
-        factors, place = solver.memory.take()
+        factors, place = self._memory.take()
         self._held.append(factors)
         self._program.put(self._lu[0], place)
         if self._count < 3:
@@ -385,6 +428,15 @@ class StepLines:
         if self._seen[0]:
             raise OtherBranchError
 
+    def _only_asked(self) -> None:
+        """If matrices were made ahead that are not asked for, those before them once more."""
+        if self._current < self._count:
+            self._count = 0
+            self._use(0)
+            for rows, own in zip(self._rows, self._usual[1:].split("t"), strict=False):
+                if "m" in own and self._count < self._current:
+                    self._make(rows)
+
     def _use(self, number: int) -> None:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
             self._program.put(place, address(blocks[number]))
@@ -393,8 +445,7 @@ class StepLines:
         """Work off a trial."""
         self._run(self._trial, rows)
         force, constraint, length = self._tried.tolist()
-        self._latest = self._after.copy()
-        return Trial(rows, (force, constraint), self._count, length, self._latest)
+        return Trial(rows, (force, constraint), self._count, length, self._after.copy())
 
     def _run(self, kernel: Callable[[], int], rows: Array) -> None:
         if rows is not self._given:
@@ -411,10 +462,12 @@ class StepLines:
 
         ``before`` is the length of the last step.
         """
-        alike = self._count == 1 and self._asked <= MOST_TRIALS and rows is self._latest
-        self._usual = self._asked if alike else 0
-        if not self._done or rows is not self._rows[self._done]:
+        if self._current:
+            self._only_asked()
+        if not self._done or rows is not self._ended:
             self._run(self._end, rows)
+        self._usual = self._asked if self._asked == self._before and self._can_be_ahead(rows) else ""
+        self._before = self._asked
         judged = self._judged.tolist()
         squares, local, speeds = judged[:3], judged[3], judged[4:]
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
@@ -439,7 +492,8 @@ class StepLines:
 
     def carry(self, rows: Array, after: Array, values: Array) -> Array:
         """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
-        if not self._done or after is not self._rows[self._done] or values is not self._known:
+        there = self._done and rows is self._rows[self._done - 1] and after is self._ended
+        if not there or values is not self._known:
             self._errors[:5] = values
             if self._closes:
                 self._errors[5] = after[self._Z]
@@ -464,9 +518,7 @@ class StepLines:
         self._run(self._from, rows)
         self._start.numbers[of["x"].start : of["R"].stop], self._start.numbers[of["v"]] = self._began, v
         self._linear[:2] = rates - factors * (D - Z)
-        solver = self._system.solver
-        assert isinstance(solver, CompiledBand)
-        self._block, place = solver.memory.take()  # held until the next
+        self._block, place = self._memory.take()  # held until the next
         self._program.put(self._lu[0], place)
         self._program.put(self._lu[1], place)
         self._use(0)
@@ -502,7 +554,7 @@ class StepLines:
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
         expected, a = plain.update(Iterate(there, residual, None, Report(), corrected=True))
-        self._usual = 0  # of steps this tells nothing
+        self._usual = ""  # of steps this tells nothing
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
         pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, system.length)]

@@ -322,6 +322,10 @@ class Program:
         """Have kernels work on another array in a place, which the caller keeps."""
         self._addresses[place] = address
 
+    def where(self, place: int) -> IntArray:
+        """The number that says where an array lies, for copies."""
+        return self._addresses[place : place + 1]
+
 
 def address(array: Array | IntArray) -> int:
     """Where an array lies."""

@@ -17,9 +17,8 @@ from fem_mbs.lie import so3
 from fem_mbs.lie.so3 import INVERSE_TANGENT, TANGENT
 
 IDENTITY = np.eye(6)
-_SWAPPED = np.array([3, 4, 5, 0, 1, 2])
-EPSILON = np.eye(6, k=3)
-"""The dual unit: it takes the last three of six numbers to the first."""
+_DUAL_NUMBER = np.stack([IDENTITY, np.eye(6, k=3)]).reshape(2, 36)
+"""One, and the dual unit ``eps``, which takes the last three of six numbers to the first."""
 _BRACKET = np.zeros((6, 6, 6))
 _BRACKET[:3, :3, 3:] = so3._SKEW
 _BRACKET[3:, :3, :3] = _BRACKET[3:, 3:, 3:] = so3._SKEW
@@ -104,7 +103,8 @@ class InverseTangent(NamedTuple):
         """The operator at ``d`` (..., 6)."""
         A, phi_squared = bracket(d), np.vecdot(d[..., 3:], d[..., 3:])
         e, e1, e2 = INVERSE_TANGENT(phi_squared)
-        e = e * IDENTITY + e1 * np.vecdot(d[..., :3], d[..., 3:])[..., None, None] * EPSILON
+        along = e1[..., 0] * np.vecdot(d[..., :3], d[..., 3:])[..., None]
+        e = np.concatenate([e[..., 0], along], axis=-1).dot(_DUAL_NUMBER).reshape(A.shape)
         return cls(d, A, phi_squared, e, e1, e2, IDENTITY + 0.5 * A + e @ (A @ A))
 
     @classmethod
@@ -117,7 +117,8 @@ class InverseTangent(NamedTuple):
         y = np.vecmat(x, W)
         d = np.concatenate([x + 0.5 * y + e[..., 0] * np.vecmat(y, W), w], axis=-1)
         A = bracket(d)
-        e = e * IDENTITY + e1 * np.vecdot(w, x)[..., None, None] * EPSILON
+        along = e1[..., 0] * np.vecdot(w, x)[..., None]
+        e = np.concatenate([e[..., 0], along], axis=-1).dot(_DUAL_NUMBER).reshape(A.shape)
         return cls(d, A, phi_squared, e, e1, e2, IDENTITY + 0.5 * A + e @ (A @ A))
 
     def derivative(self, u: Array, transposed: bool = False) -> Array:
@@ -129,17 +130,20 @@ class InverseTangent(NamedTuple):
         A, e, source, target = self.A, self.e, slice(3, 6), slice(3)
         if transposed:
             A, e, source, target = A.mT, e.mT, target, source
-        w, e1 = self.d[..., 3:], self.e1[..., 0]
+        U, w = self.d[..., :3], self.d[..., 3:]
         u1 = np.matvec(A, u)
         u2, both = np.matvec(A, u1), np.array([u, u1])
         # the derivatives of A v against d, of two vectors v
         of_u, of_u1 = dual(both) if transposed else -bracket(both)
         result: Array = 0.5 * of_u + e @ (of_u1 + A @ of_u)
-        rotation, part = result[..., 3:], result[..., target, :]
-        rotation += (e1 * u2)[..., None] * w[..., None, :]
-        steeper = e1 * self.d.take(_SWAPPED, -1)
-        steeper[..., 3:] += self.e2[..., 0] * np.vecdot(w, self.d[..., :3])[..., None] * w
-        part += u2[..., source, None] * steeper[..., None, :]
+        # e + eps e1 w.U becomes steeper by e1 (0, w) + eps (e1 (w, U) + e2 w.U (0, w)), times A^2 u
+        steeper, along = np.zeros((2, *u.shape, 2))
+        steeper[..., 3:, 0] = steeper[..., :3, 1] = w
+        steeper[..., 3:, 1] = U
+        steeper *= self.e1
+        steeper[..., 3:, 1] += self.e2[..., 0] * np.vecdot(w, U)[..., None] * w
+        along[..., 0], along[..., target, 1] = u2, u2[..., source]
+        result += along @ steeper.mT
         return result
 
 

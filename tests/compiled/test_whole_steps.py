@@ -226,24 +226,43 @@ def counted(method: Callable[..., Any], calls: list[bool]) -> Callable[..., Any]
     return counting
 
 
-@pytest.mark.parametrize("make", [top_on_joint, double_pendulum, lambda: hinged(2)])
-def test_what_a_step_asks_for_may_come_in_one_call(make: Callable[[], mbs.Model], monkeypatch, fast: Path) -> None:
-    """To the bit as call by call, also where a kernel in between takes another branch."""
-    calls = []
+@pytest.mark.parametrize(
+    ("make", "h"),
+    [(top_on_joint, 1e-3), (double_pendulum, 1e-3), (lambda: hinged(2), 1e-3), (lambda: falling_beam(), 0.01)]
+    + [pytest.param(lambda: driven_beams(), 0.01, marks=pytest.mark.slow)],
+)
+def test_what_a_step_asks_for_may_come_in_one_call(make: Any, h: float, monkeypatch, fast: Path) -> None:
+    """To the bit as call by call, also where a kernel in between takes another branch, or the step asks for less."""
+    calls: list[bool] = []
+
+    def run() -> mbs.Solution:
+        return mbs.simulate(make(), 100.0 * h, h)
+
     monkeypatch.setattr(StepLines, "_work_off", counted(StepLines._work_off, calls))
-    runs = [mbs.simulate(make(), 0.1, 1e-3)]
-    assert len(calls) > 50
+    runs = [run()]
+    assert len(calls) > 20
+    begin = StepLines.begin
+    for ahead in ("tmc", "tmctmct", "tmctctmc"):
+
+        def other(self: StepLines, *given: Any, ahead: str = ahead) -> Any:
+            guess = begin(self, *given)
+            self._usual = ahead
+            return guess
+
+        with monkeypatch.context() as context:
+            context.setattr(StepLines, "begin", other)
+            runs.append(run())
     of_guess = program.Program.in_turn
     monkeypatch.setattr(program.Program, "in_turn", lambda self, given: lambda: of_guess(self, given[:2])() or 1)
-    runs.append(mbs.simulate(make(), 0.1, 1e-3))
+    runs.append(run())
     monkeypatch.setattr(whole_step, "MOST_TRIALS", 0)
     count = len(calls)
-    runs.append(mbs.simulate(make(), 0.1, 1e-3))
+    runs.append(run())
     assert len(calls) == count
-    for run in runs[1:]:
-        assert run.stats.error == runs[0].stats.error
+    for own in runs[1:]:
+        assert own.stats.error == runs[0].stats.error
         for name in ("x", "R", "v", "vdot", "multipliers"):
-            np.testing.assert_array_equal(getattr(run.history, name), getattr(runs[0].history, name))
+            np.testing.assert_array_equal(getattr(own.history, name), getattr(runs[0].history, name))
 
 
 def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
