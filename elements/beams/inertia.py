@@ -180,6 +180,7 @@ class BeamElements(ElementBatch):
     ``viscous``, section forces times quadrature weights.
     """
 
+    divides = True
     _inertia: Inertia
     damping_matrix: Array | None
     _to_section: Array

@@ -36,7 +36,7 @@ class MidpointStrain:
 
     def __init__(self, d: Array) -> None:
         self.U, self.w = d[..., :3], d[..., 3:]
-        self.coefficients = [c[..., 0] for c in MIDPOINT(np.vecdot(self.w, self.w))]
+        self.coefficients = tuple(c[..., 0] for c in MIDPOINT(np.vecdot(self.w, self.w)))
         self.along = np.vecdot(self.w, self.U)[..., None]
 
     def value(self) -> Array:

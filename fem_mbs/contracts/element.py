@@ -169,6 +169,8 @@ class ElementBatch(Batch):
     asks: bool = False
     """Whether functions of users are asked for more than the time, which tell no kinks: steps whose error is large all
     at once are taken in parts."""
+    divides: bool = False
+    """Whether its arrays have a row for each cell, and those of its contexts: it may be taken part by part then."""
     damps: bool = True
     """Whether ``damping``, where there is one, has more than inertia forces in it."""
     wave_limit: float = 0.45

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from functools import cache
 from typing import Any
 
@@ -15,9 +16,13 @@ from scipy.sparse import csc_array, csr_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, RateSensitivities
+from fem_mbs.errors import of_library
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import Workspace, flat
 from fem_mbs.system.system import Evaluation, System
+
+TOGETHER = 256
+"""Cells whose tangents are computed together: arrays of a few hundred kB, as of beams, stay in the cache."""
 
 
 def entries(
@@ -45,7 +50,10 @@ def entries(
     work = workspace or system.make_workspace()
     first = len(system.batches)
     for batch, context, block in zip(system.batches, evaluation.contexts, work.blocks[:first], strict=True):
-        np.multiply(batch.tangent(context, dV, dA), force_factor, out=block)
+        if batch.divides and len(block) > TOGETHER:
+            _part_by_part(batch, context, (dV, dA), force_factor, block)
+        else:
+            np.multiply(batch.tangent(context, dV, dA), force_factor, out=block)
     joints = zip(system.constraint_batches, evaluation.constraint_contexts, system.constraint_slices, strict=True)
     for (joint, context, own), block in zip(joints, work.blocks[first:], strict=True):
         np.multiply(joint.stiffness(context, evaluation.multipliers[own]), force_factor, out=block)
@@ -55,6 +63,30 @@ def entries(
     for k, place in zip(system.readers, work.readings, strict=True):
         place[...] = system.batches[k].by_multipliers(evaluation.contexts[k])
     return work.values
+
+
+def _part_by_part(
+    batch: ElementBatch, context: Any, follow: tuple[RateSensitivities, RateSensitivities], factor: float, block: Array
+) -> None:
+    """A factor times the tangent of many cells, some after the others: what is computed in between stays near then."""
+    n = len(block)
+    for rows in map(slice, range(0, n, TOGETHER), range(TOGETHER, n + TOGETHER, TOGETHER)):
+        own = _cells_of(batch, rows, n)
+        np.multiply(own.tangent(_cells_of(context, rows, n), *follow), factor, out=block[rows])
+
+
+def _cells_of(thing: Any, rows: slice, n: int) -> Any:
+    """A batch of ``n`` cells, or what it holds, for some of them."""
+    if isinstance(thing, np.ndarray):
+        return thing[rows] if thing.shape[:1] == (n,) else thing
+    if isinstance(thing, tuple):
+        parts = (_cells_of(part, rows, n) for part in thing)
+        return tuple(parts) if type(thing) is tuple else type(thing)(*parts)
+    if not of_library(type(thing)):
+        return thing
+    result = copy(thing)
+    vars(result).update({name: _cells_of(value, rows, n) for name, value in vars(thing).items()})
+    return result
 
 
 def applied_entries(

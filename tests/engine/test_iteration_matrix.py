@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from motions import assert_columns_close, derivative, differences, equations, ra
 import fem_mbs as mbs
 from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
+from fem_mbs.contracts import RateSensitivities
 from fem_mbs.elements import (
     Beam,
     FixedJoint,
@@ -21,10 +23,14 @@ from fem_mbs.elements import (
     PointMass,
     RevoluteJoint,
     RigidBody,
+    Shell,
+    ShellSection,
     SphericalJoint,
     SpinUp,
 )
 from fem_mbs.lie import so3
+from fem_mbs.system import matrices
+from fem_mbs.system.system import System
 
 INDEX3 = {name: replace(method, formulation="index3") for name, method in CHARTS.items()}
 H = 0.5
@@ -96,3 +102,47 @@ def test_correction_solves_the_linearised_equations(group: str, method: str) -> 
 
     slope = derivative(along, 1e-3 / np.abs(D).max())
     np.testing.assert_allclose(slope, -before, rtol=0, atol=1e-6 * np.abs(before).max())
+
+
+def beams(order: int, interpolation: str) -> mbs.Model:
+    """Damped beams off their nodes, in two directions, of one batch."""
+    model, section = mbs.Model(), COUPLED.with_damping(0.1)
+    for k, end in enumerate(((2.0, 1.0, 0.0), (0.0, 2.0, 1.0))):
+        start, given = (0.0, 5.0 * k, 0.0), {} if order > 1 else {"interpolation": interpolation}
+        Beam.line(model, start, np.add(start, end), section, 7, order=order, name=f"line {k}", **given)
+    return model
+
+
+def shell() -> mbs.Model:
+    model = mbs.Model()
+    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(0.01, 1e9, 0.3, 1000.0), (4, 4))
+    return model
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: beams(1, "SE3"),
+        lambda: beams(1, "R3xSO3"),
+        lambda: beams(2, "SE3"),
+        lambda: beams(3, "SE3"),
+        shell,
+    ],
+)
+def test_many_cells_are_taken_part_by_part(make: Callable[[], mbs.Model], monkeypatch: pytest.MonkeyPatch) -> None:
+    """To the bit as all at once, to the last cell."""
+    system = System(make())
+    assert all(batch.divides and len(batch.nodes) > 11 for batch in system.batches)
+    rng = np.random.default_rng(1)
+    x, R = (
+        system.x0 + 0.02 * rng.normal(size=system.x0.shape),
+        system.R0 @ so3.exp(0.1 * rng.normal(size=(system.n, 3))),
+    )
+    rest = system.at_rest()
+    V, A = rng.normal(size=(2, system.n, 6))
+    motion = replace(rest, x=x, R=R, V=V, A=A)
+    evaluation = system.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
+    follow = [RateSensitivities(own, np.empty(0)) for own in rng.normal(size=(2, system.n, 6, 6))]
+    whole = matrices.entries(system, evaluation, *follow, 0.01)
+    monkeypatch.setattr(matrices, "TOGETHER", 5)
+    np.testing.assert_array_equal(matrices.entries(system, evaluation, *follow, 0.01), whole)
