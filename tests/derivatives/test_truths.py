@@ -9,9 +9,12 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
+    Block,
     CurveJoint,
+    JointActuator,
     JointForce,
     JointFriction,
+    JointSensor,
     JointSpring,
     JointStop,
     PrismaticJoint,
@@ -208,6 +211,26 @@ def test_functions_that_jump_are_told_and_no_others(law: str, rough: bool, how: 
     """Bristles that snap have steps cut at the start: the function beside them that is smooth is not blamed."""
     run = mbs.sensitivities(lambda push: pushed_and_rough(push, law, rough), {"push": 12.0}, 0.1, 0.005, how=how)
     assert [("'push'" in note, "'rough'" in note) for note in run.notes] == [(True, False)] * (law != "smooth")
+
+
+@pytest.mark.parametrize("jumps", [False, True])
+def test_blocks_whose_functions_jump_are_told(jumps: bool) -> None:
+    """Their equations are of several terms, of which forces of nodes know nothing."""
+
+    def build(push: float) -> mbs.Model:
+        model = pushed_and_rough(0.0, "smooth", False)
+        rail = model["push"].joint
+        lags = Block(
+            [model.add(JointSensor(rail))],
+            lambda t, x, u: 30.0 * ((0.5 if jumps and t > 0.0333 else 1.0) * push - x),
+            lambda t, x, u: x,
+            initial=[push],
+        )
+        model.add(JointActuator(rail, model.add(lags, name="lags")))
+        return model
+
+    notes = mbs.sensitivities(build, {"push": 12.0}, 0.1, 0.005, how="direct").notes
+    assert ["'lags'" in note and "'push'" not in note for note in notes] == [True] * jumps
 
 
 def test_kinks_are_of_those_laws_that_passed_them() -> None:
