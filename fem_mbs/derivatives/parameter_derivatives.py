@@ -23,10 +23,11 @@ from scipy.sparse import csr_array
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, TimedBatch, WiredBatch, listed
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
-from fem_mbs.derivatives.residual import Ask, BatchCopies, Instants, of_force
+from fem_mbs.derivatives.residual import Instants, of_force
 from fem_mbs.initial.singular import owners_of_branches
 from fem_mbs.run.interfaces import bent
 from fem_mbs.run.variable_step import VariableStep
+from fem_mbs.solution.copies import Ask, BatchCopies
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped

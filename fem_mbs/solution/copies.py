@@ -1,10 +1,10 @@
 """What an element or a joint is at all times of a run: at ``nt`` times, it is ``nt`` copies of it at one.
 
 Kernels take arrays with one entry a cell, so that copies of a batch are a batch; some hundred instants are asked
-together. Batches that cannot be copied, and those that ask for the time, are asked at one instant after the other. How
-its arrays go on from copy to copy is seen from three batches: of one copy, of the same one with all rows of nodes,
-internal variables and multipliers shifted, and of two copies. Numbers of cells follow from the last, rows from the
-second.
+together. What depends on time alone goes one instant after the other, too. Batches that cannot be copied, answer
+differently, or ask for the time, are asked of one instant after the other. How the arrays of a batch go on from copy to
+copy is seen from three batches: of one copy, of the same one with all rows of nodes, internal variables and multipliers
+shifted, and of two copies. Numbers of cells follow from the last, rows from the second.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, Element, Motion, Node, Numbering
+from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Motion, Node, Numbering
 from fem_mbs.errors import LawError
 from fem_mbs.solution.history import History
 
@@ -30,28 +30,39 @@ class UnlikeError(Exception):
 
 
 class LocalNumbering(Numbering):
-    """Rows of those nodes alone that are asked for, in the order of asking; all ``rows`` of so many copies further."""
+    """Rows of those nodes alone that are asked for, in the order of asking."""
 
-    def __init__(self, number: Numbering, rows: dict[Node, int] | None = None, shift: int = 0) -> None:
+    def __init__(self, number: Numbering) -> None:
         vars(self).update(vars(number), _shared={})
-        self._all, self.rows, self._shift = number, {} if rows is None else rows, shift
-
-    def again(self, shift: int = 0) -> LocalNumbering:
-        """The same rows, shifted, for other batches."""
-        return LocalNumbering(self._all, self.rows, shift)
+        self._all, self.rows = number, dict[Node, int]()
 
     def __call__(self, node: Node) -> int:
         self._all(node)
-        return self.rows.setdefault(node, len(self.rows)) + self._shift * len(self.rows)
+        return self.rows.setdefault(node, len(self.rows))
+
+
+Sizes: TypeAlias = tuple[int, int, int]
+"""Nodes, internal variables and multipliers of an instant."""
+
+
+class ShiftedNumbering(Numbering):
+    """The rows of a numbering, so many instants further."""
+
+    def __init__(self, number: Numbering, sizes: Sizes, shift: int = 0) -> None:
+        vars(self).update(vars(number), _shared={})
+        self._first, self._nodes, self._own_rows, self._rows_of_joints = number, *(shift * size for size in sizes)
+
+    def __call__(self, node: Node) -> int:
+        return self._first(node) + self._nodes
 
     def own(self, part: Any) -> IntArray:
-        return self._all.own(part) + self._shift * len(self.internal_variables)
+        return self._first.own(part) + self._own_rows
 
     def multipliers(self, part: Any) -> IntArray:
-        return self._all.multipliers(part) + self._shift * sum(map(len, self.equations.values()))
+        return self._first.multipliers(part) + self._rows_of_joints
 
 
-def copies(parts: Sequence[Any], number: LocalNumbering) -> Callable[[int], Any]:
+def copies(parts: Sequence[Any], number: Numbering, sizes: Sizes) -> Callable[[int], Any]:
     """The batch of so many copies of parts that share one, which a numbering has numbered.
 
     Raises
@@ -60,9 +71,8 @@ def copies(parts: Sequence[Any], number: LocalNumbering) -> Callable[[int], Any]
         If it holds something of which three batches do not tell how it goes on.
     """
     make = type(parts[0]).batch
-    one = make(parts, number.again())
-    shifted = make(parts, number.again(shift=1))
-    two = make([*parts, *parts], number.again())
+    one, shifted = (make(parts, ShiftedNumbering(number, sizes, shift)) for shift in (0, 1))
+    two = make([*parts, *parts], ShiftedNumbering(number, sizes))
     return lambda count: _Continued(count).of(one, shifted, two)
 
 
@@ -177,12 +187,13 @@ def _ends(rows: slice) -> tuple[Any, Any, Any]:
 
 CELLS = 2000
 """Cells that are asked together: enough that Python does not count, few enough for the cache."""
-FEW = 8
-"""Instants up to which copies do not pay."""
+FEW, MOST = 8, 128
+"""Instants up to which copies do not pay; those whose loads and drives are kept."""
 CLOSE = 1e-9
+"""Largest difference of copies from one instant alone, over the size."""
 
-Ask: TypeAlias = Callable[[Any, Motion, Any, Array], Array]
-"""Of a batch, a motion, what depends on time, and the multipliers of its joints: an array, copy by copy."""
+Ask: TypeAlias = Callable[[Any, Motion, Any, Array], Sequence[Array | None]]
+"""Of a batch, a motion, what depends on time, and multipliers of its joints: arrays whose rows go copy by copy."""
 Reduce: TypeAlias = Callable[[Array], Array]
 
 
@@ -200,56 +211,139 @@ class _Never:
 NEVER: Any = _Never()
 
 
+class BatchCopies:
+    """A batch of ``parts``, and copies of it.
+
+    ``number`` has numbered that of one instant, of which ``sizes`` says how much there is; functions of time are not
+    asked after ``end``. ``rates`` of what depends on time are wanted or not; where laws of joints cannot be asked,
+    these may be taken for ``met``.
+    """
+
+    def __init__(
+        self,
+        batch: Any,
+        parts: Sequence[Any],
+        number: Numbering,
+        sizes: Sizes,
+        end: float,
+        *,
+        rates: bool = True,
+        met: bool = False,
+    ) -> None:
+        self.one, self._parts, self._number, self._sizes, self._end = batch, parts, number, sizes, end
+        self._rates, self._met, self._alone = rates, met, False
+        self._copies: dict[int, Any] = {}
+        self._given: dict[float, Any] = {}
+
+    @cached_property
+    def _again(self) -> Callable[[int], Any]:
+        return copies(self._parts, self._number, self._sizes)
+
+    def ask(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
+        """What ``ask`` says of all instants ``times`` (s,), with multipliers ``(s, m)`` of its own joints."""
+        count = len(times)
+        if count > 1 and not self._alone:
+            try:
+                return self._asked(ask, motion, times, multipliers)
+            except Exception:  # of whatever kind: asked one by one, a batch that is in order has an answer
+                self._alone = True
+        answers = [self._of_one(ask, motion, times, multipliers, k) for k in range(count)]
+        return [None if rows[0] is None else np.concatenate(rows) for rows in zip(*answers, strict=True)]
+
+    def _asked(self, ask: Ask, motion: Motion, times: Array, multipliers: Array) -> list[Array | None]:
+        count, known = len(times), self._copies
+        if count not in known:
+            known[count] = self._again(count)
+        given = _joined([self._at(t) for t in times.tolist()], known[count], self._rates)
+        answers = list(ask(known[count], motion, given, multipliers.ravel()))
+        for mine, other in zip(answers, self._of_one(ask, motion, times, multipliers, count - 1), strict=True):
+            if mine is not None and other is not None:
+                there, size = mine[len(mine) - len(other) :], np.abs(other).max(initial=0.0)
+                if len(mine) != count * len(other) or not np.abs(there - other).max(initial=0.0) <= CLOSE * size:
+                    raise UnlikeError("copies that do not behave like one")
+        return answers
+
+    def _of_one(self, ask: Ask, motion: Motion, times: Array, multipliers: Array, k: int) -> Sequence[Array | None]:
+        here = of_instant(motion, self._sizes, k, float(times[k]))
+        try:
+            given = self._at(here.t)
+        except LawError:
+            if not self._met:
+                raise
+            given = self.one.met(here)
+        return ask(self.one, here, given, multipliers[k])
+
+    def _at(self, t: float) -> Any:
+        """What depends on time alone; several points of a step ask."""
+        if t not in self._given:
+            if len(self._given) >= MOST:
+                self._given.clear()
+            self._given[t] = self.one.at(min(t, self._end))
+        return self._given[t]
+
+
+def _joined(given: Sequence[Any], batch: Any, later: bool) -> Any:
+    """What a batch says of several instants, as its copies say of one; what is computed ``later`` is computed now."""
+    first = given[0]
+    if first is None:
+        return None
+    if isinstance(first, ElementBatch | ConstraintBatch):
+        return batch
+    if isinstance(first, np.ndarray) and first.ndim:
+        return np.concatenate(given)
+    if isinstance(first, tuple):
+        parts = [_joined(own, batch, later) for own in zip(*given, strict=True)]
+        return tuple(parts) if type(first) is tuple else type(first)(*parts)
+    if isinstance(first, float):
+        return NEVER
+    if not type(first).__dictoffset__:
+        raise UnlikeError(f"{first!r}")
+    result = object.__new__(type(first))
+    computed = {name for name, own in vars(type(first)).items() if isinstance(own, cached_property)}
+    for name in vars(first).keys() | computed if later else vars(first).keys() - computed:
+        vars(result)[name] = _joined([getattr(own, name) for own in given], batch, later)
+    return result
+
+
+def of_instant(motion: Motion, sizes: Sizes, k: int, t: float) -> Motion:
+    """One of several motions."""
+    nodes, own, rows = (slice(k * size, (k + 1) * size) for size in sizes)
+
+    def part(motion: Motion, momentum: Motion | None) -> Motion:
+        arrays = motion.x[nodes], motion.R[nodes], motion.V[nodes], motion.A[nodes], motion.gravity
+        variables = motion.u[own], motion.udot[own], motion.uddot[own]
+        return Motion(t, *arrays, *variables, motion.multipliers[rows], momentum)
+
+    return part(motion, None if motion.momentum is None else part(motion.momentum, None))
+
+
 def over_time(
-    history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None = None, met: bool = False
+    history: History,
+    parts: Sequence[Element | Constraint],
+    ask: Callable[[Any, Motion, Any, Array], Array],
+    reduce: Reduce | None = None,
+    met: bool = False,
 ) -> Array:
     """What ``ask`` says at all times of parts that share a batch, ``(nt, ...)``.
 
     It returns an array whose entries go copy by copy; ``reduce`` makes of those of each, ``(c, r, ...)``, what is kept,
-    ``(c, ...)``. Where laws of constraints cannot be asked, these may be taken for ``met``.
+    ``(c, ...)``.
     """
-    with history.system.as_frozen():
-        return _over_time(history, parts, ask, reduce, met)
-
-
-def _over_time(
-    history: History, parts: Sequence[Element | Constraint], ask: Ask, reduce: Reduce | None, met: bool
-) -> Array:
-    number = LocalNumbering(history.system.number)
-    one = type(parts[0]).batch(parts, number)
-    own = [number.multipliers(part) for part in parts if isinstance(part, Constraint)]
-    rows = np.concatenate(own) if own else np.empty(0, np.intp)
-
-    def asked(batch: Any, times: IntArray, t: Any) -> Array:
-        motion = history.of_nodes(list(number.rows), times)
-        motion.t = motion.t if t is None else t
-        try:
-            prescribed = batch.at(min(motion.t, history.system.end) if t is None else t)
-        except LawError:
-            if not met:
-                raise
-            prescribed = batch.met(motion)
-        values = ask(batch, motion, prescribed, history.multipliers[times][:, rows].ravel())
-        values = values.reshape(len(times), -1, *values.shape[1:])
-        return values if reduce is None else reduce(values)
-
-    def one_by_one(times: IntArray) -> Array:
-        return np.concatenate([asked(one, times[k : k + 1], None) for k in range(len(times))])
-
-    def together(count: int) -> Array:
-        many, last = copies(parts, number)(count), nt - 1
-        blocks = (np.minimum(np.arange(first, first + count), last) for first in range(0, nt, count))
-        result = np.concatenate([asked(many, times, NEVER) for times in blocks])[:nt]
-        ends = np.array([0, nt // 2, last])
-        here = one_by_one(ends)
-        if not np.allclose(result[ends], here, CLOSE, CLOSE * np.abs(here).max()):
-            raise UnlikeError("copies that do not behave like one")
-        return result
-
-    nt = len(history.t)
-    if nt > FEW and history.instant is None:
-        try:
-            return together(min(nt, 1 + CELLS // max(len(one.owners), 1)))
-        except Exception:  # of whatever kind: asked one by one, a batch that is in order has an answer
-            pass
-    return one_by_one(np.arange(nt))
+    system, nt = history.system, len(history.t)
+    with system.as_frozen():
+        number = LocalNumbering(system.number)
+        one, own = type(parts[0]).batch(parts, number), [part for part in parts if isinstance(part, Constraint)]
+        rows = np.concatenate([np.empty(0, np.intp), *map(number.multipliers, own)])
+        sizes = len(number.rows), system.k, system.m
+        batch = BatchCopies(one, parts, number, sizes, system.end, rates=False, met=met)
+        together = nt > FEW and history.instant is None
+        count = min(nt, FEW + CELLS // max(len(one.owners), 1)) if together else 1
+        t, found = history.times, list[Array]()
+        for first in range(0, nt, count):
+            some = np.minimum(np.arange(first, first + count), nt - 1)
+            motion = history.of_nodes(list(number.rows), some)
+            (values,) = batch.ask(lambda *given: [ask(*given)], motion, t[some], history.multipliers[some][:, rows])
+            assert values is not None
+            values = values.reshape(count, -1, *values.shape[1:])
+            found.append(values if reduce is None else reduce(values))
+    return np.concatenate(found)[:nt]

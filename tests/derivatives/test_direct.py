@@ -30,7 +30,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.lie import so3
-from fem_mbs.solution.copies import LocalNumbering, UnlikeError, copies
+from fem_mbs.solution.copies import UnlikeError, copies
 from fem_mbs.testing import ContractError, check_sensitivity, stage
 from tests.catalogue import EVERYTHING
 from tests.derivatives.varied import (
@@ -384,7 +384,7 @@ def test_laws_beside_their_rows_are_copied(name: str) -> None:
     model, (part,) = stage.build(EVERYTHING[name])
     system = mbs.System(model)
     batch = next(own for own in system.all_batches if part in own.owners)
-    many = copies([part], LocalNumbering(system.number))(3)
+    many = copies([part], system.number, (system.n, system.k, system.m))(3)
     assert len(many.nodes) == 3 * len(batch.nodes) and len(many.owners) == 3 * len(batch.owners)
     t, rows = 0.3, len(batch.at(0.3))
     np.testing.assert_array_equal(many.at(t)[2 * rows :], batch.at(t))
@@ -412,7 +412,8 @@ def test_numbers_that_count_grow_from_copy_to_copy() -> None:
         model = two()
         parts = [model.add(Counted(model.ground, node, 3.0)) for node in model.nodes[1:]]
         with pytest.raises(UnlikeError, match=refused) if refused else nullcontext():
-            made = copies(parts, LocalNumbering(mbs.System(model).number))(3)
+            system = mbs.System(model)
+            made = copies(parts, system.number, (system.n, system.k, system.m))(3)
             assert made.count == 6 and np.array_equal(made.other, np.ones(6))
 
 
