@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
@@ -166,6 +166,8 @@ def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
         return one
     if isinstance(one, tuple | list) and all(len(own) == len(one) for own in every):
         return _made(type(one), [_in_copy(k, *own) for own in zip(*every, strict=True)])
+    if isinstance(one, partial) and not one.keywords and all(own.func is one.func for own in every):
+        return partial(one.func, *_in_copy(k, *(own.args for own in every)))
     if isinstance(one, slice):
         return slice(*(_in_copy(k, *own) for own in zip(*map(_ends, every), strict=True)))
     if isinstance(one, np.ndarray | np.generic | float | int | str) and _same(one, first):
