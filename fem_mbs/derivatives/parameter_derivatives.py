@@ -413,8 +413,8 @@ def _sudden(system: System, history: History, cut: BoolArray) -> tuple[BoolArray
     motions = [(system.motion(own), system.prescribe(own.t).elements) for own in states]
     changes, sudden, owners = [], [], list[str]()
     for k, (batch, rows) in enumerate(zip(system.batches, system.components, strict=True)):
-        forces = np.array([batch.force(motion, data[k])[0].reshape(len(rows), -1) for motion, data in motions])
         weight = np.tile(system.weight[rows], batch.terms)
+        forces = np.array([batch.force(motion, data[k])[0].reshape(weight.shape) for motion, data in motions])
         changes.append((np.abs(np.diff(forces, axis=0)) / weight).max(axis=2, initial=0.0))
     least = MUCH * max(own[cut].max(initial=0.0) for own in changes)
     bends = [set(bent(system, *pair)) if own else set[int]() for own, pair in zip(cut, pairwise(states), strict=True)]
