@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from fem_mbs import GeneralizedAlpha, State, System
 from fem_mbs.alpha.step import StepEquations, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, RateSensitivities
+from fem_mbs.elements.contact.pairs import every
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.system import Evaluation
 from fem_mbs.testing.differences import derivative
@@ -72,6 +74,18 @@ def jacobian(function: Callable[[Array], Array], free: Array, step: float = 1e-5
         d[tuple(index)] = step
         columns.append((function(d) - function(-d)) / (2 * step))
     return np.stack(columns, axis=-1)
+
+
+def closing_about_contacts(batch: Any, motion: Motion) -> Array:
+    """Rates ``(k, 3)`` of gaps and slips where bodies b turn about their contacts, in the middle of gap or overlap."""
+    gaps, points = batch.measure(motion, *every(batch.friction.shape)), batch.points(motion)
+    nodes = np.repeat(batch.nodes[:, -batch._pairs.of_b :], points.shape[1], axis=0)
+    R, G = motion.R[nodes], gaps.gradient.reshape(len(nodes), 3, -1, 6)[:, :, -nodes.shape[1] :]
+    normals = np.matvec(R, G[:, 0, :, :3]).sum(axis=1)
+    places = points.reshape(-1, 3) - 0.5 * gaps.gap[:, None] * normals
+    spin = np.array([0.7, -1.1, 0.4])
+    moving = np.vecmat(np.cross(spin, motion.x[nodes] - places[:, None]), R)
+    return np.asarray(np.einsum("kdpi,kpi->kd", G, np.concatenate([moving, np.vecmat(spin, R)], axis=-1)))
 
 
 def random_state(system: System, seed: int) -> State:

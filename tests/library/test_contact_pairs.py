@@ -9,6 +9,7 @@ from typing import Any
 import meshio
 import numpy as np
 import pytest
+from motions import closing_about_contacts
 from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 
@@ -93,6 +94,13 @@ def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
             bend = (ends[1].gradient - ends[0].gradient) / 4e-6
             np.testing.assert_allclose((H @ d)[near], bend[near], rtol=0, atol=1e-5)
     assert seen >= 20
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_a_body_that_turns_about_a_contact_neither_closes_nor_slips_there(pair: tuple[str, str]) -> None:
+    """Gaps, normals, gradients and the points that are drawn belong together."""
+    for seed, distance in ((0, 0.7), (1, 1.5)):
+        np.testing.assert_allclose(closing_about_contacts(*placed(pair, seed, distance)), 0.0, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from motions import closing_about_contacts
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
@@ -86,6 +87,14 @@ def test_derivatives_and_balance(kind: str, points: int) -> None:
         np.testing.assert_allclose(turned.gap, gaps.gap, rtol=0, atol=1e-13)
         np.testing.assert_allclose(turned.gradient, gaps.gradient, rtol=0, atol=1e-11)
     assert len(regions) >= 3
+
+
+@pytest.mark.parametrize("points", (1, 2))
+@pytest.mark.parametrize("kind", ("beam", "capsule", "ball"))
+def test_what_turns_about_a_contact_neither_closes_nor_slips_there(kind: str, points: int) -> None:
+    """Gaps, normals, gradients and the points that are drawn belong together."""
+    for seed in range(4):
+        np.testing.assert_allclose(closing_about_contacts(*pair(kind, seed, points)), 0.0, rtol=0, atol=1e-14)
 
 
 def test_the_gap_is_the_least_distance_of_two_curves() -> None:
