@@ -50,9 +50,9 @@ def test_independent_solution_agrees_with_the_table():
 @pytest.mark.parametrize(
     ("group", "step", "t_end"),
     [
-        pytest.param(group, step, t_end, marks=[pytest.mark.slow] * (step < 4e-3))
+        pytest.param(group, step, 2.0, marks=[pytest.mark.slow] * (step < 4e-3))
         for group in ("R3xSO3", "SE3")
-        for step, t_end in ((4e-3, 1.0), (2e-3, 2.0))
+        for step in (4e-3, 2e-3)
     ],
 )
 def test_runs_without_failed_step_and_keeps_the_joint_closed(group, step, t_end):

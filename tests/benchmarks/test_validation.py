@@ -53,6 +53,13 @@ LONG = (
     "plates, buckling",
     "laminated plates",
     "hanging cable",
+    # what tests beside hold to as much
+    "disc that rolls in a circle",
+    "four-bar 2012",
+    "follower force",
+    "pressed elastica",
+    "driven hinge",
+    "sliding, rolling, three balls",
 )
 """Cases that a user waits for, but not every run of the tests."""
 QUICK = [pytest.param(case, marks=[pytest.mark.slow] if case.name in LONG else []) for case in CASES if not case.slow]

@@ -496,6 +496,18 @@ def test_what_moves_one_way_alone_is_unstable_as_mathieu(edge: Callable, order: 
         assert (len(mbs.campbell(model, [speed], count=4, floquet=True).unstable) > 0) is grows
 
 
+def test_what_is_off_the_axis_swings_as_axes_that_turn_show() -> None:
+    """A disc whose mass centre goes round, on equal supports: no half turn is like the other."""
+    model = mbs.Model("SE3")
+    disc = model.add_node((0, 0, 0))
+    model.add(RigidBody(disc, 10.0, (0.5, 0.3, 0.3), (0.0, 0.05, 0.0)))
+    for x in (-0.4, 0.4):
+        model.add(Bearing(model.ground, disc, X, (1e4, 1e4, 1e4, 0, 0), point=(x, 0, 0), across=(0, 1, 0)))
+    seen = np.concatenate(mbs.modes(model, 6, mbs.steady_rotation(model, (30.0, 0, 0)).state(-1)).seen_from())
+    for own in mbs.campbell(model, [30.0], count=4, floquet=True).angular[0]:
+        assert np.abs(seen - own).min() < 1e-5
+
+
 @pytest.mark.parametrize("speed", [60.0, 90.0, 120.0])
 def test_a_rotor_of_unequal_inertia_on_unequal_supports(speed: float) -> None:
     """Against ``(J y')' + I_p W S y' + K y = 0`` of its tilts, with the inertia as it turns, step by step."""

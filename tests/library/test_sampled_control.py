@@ -35,6 +35,7 @@ from fem_mbs.elements import (
     StateSpace,
     TorqueMotor,
 )
+from fem_mbs.elements.control.block import Slopes
 from fem_mbs.run.convergence import fitted_order
 from fem_mbs.run.simulate import start
 from fem_mbs.system.system import System
@@ -131,6 +132,18 @@ def test_values_at_samples_are_those_just_after():
     force = run.signal(controller - STIFFNESS * place - DAMPING * speed)
     felt = np.array([run.motion(k).A[1, 0] for k in range(len(run.t))])
     np.testing.assert_allclose(MASS * felt, force, rtol=1e-9, atol=1e-9)
+
+
+def test_samples_that_repeat_each_other_tell_no_slopes():
+    """As many as there are arguments and more tell all of them, the same one again and again nothing."""
+    rng, A = np.random.default_rng(1), np.array([[2.0, -3.0]])
+    slopes, ends = Slopes(1, 2, None), rng.normal(size=(2, 2))
+    for k, at in enumerate((ends[0], *10 * [ends[1]])):
+        slopes.learn(0.1 * k, at, A @ at)
+    assert not slopes.derivative.any()
+    for k, at in enumerate(rng.normal(size=(8, 2)), 11):
+        slopes.learn(0.1 * k, at, A @ at)
+    np.testing.assert_allclose(slopes.derivative, A, rtol=1e-9)
 
 
 def test_a_run_that_is_cut_goes_on(tmp_path):

@@ -306,7 +306,7 @@ def test_drives_that_begin_slowly_have_no_steps_cut(drive: Any) -> None:
     np.testing.assert_allclose(solution.angle(hinge), [drive(float(t)) for t in solution.t], atol=1e-9)
 
 
-@pytest.mark.parametrize("h", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("h", [1e-3, 1e-5])
 def test_membranes_leave_the_flat_state(h: float) -> None:
     """A plate that hardly resists bending, clamped, under a pressure that grows, against the same applied at once."""
     found = []
