@@ -23,7 +23,10 @@ sys.dont_write_bytecode = False
 os.environ.setdefault("FEM_MBS_FAST", "0")
 
 LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
-"""Tests that take 0.4 s of CPU and more or repeat a law on the same code, beside others of it: CI runs them."""
+"""Cases that take 0.4 s of CPU and more or repeat a law on the same code, beside quick ones: CI runs them.
+
+Tests without a quick case are marked where they stand: ``@pytest.mark.ci``.
+"""
 GROUPS = ("R3xSO3", "SE3", "mixed")
 GROUP = re.compile(rf"\b({'|'.join(GROUPS)})\b")
 

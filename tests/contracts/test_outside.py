@@ -133,6 +133,7 @@ assert ("tether" in sys.modules) == {at_hand}, "a file must not make Python impo
 """
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("at_hand", [True, False])
 def test_another_process_imports_what_it_trusts(at_hand: bool, tmp_path: Path) -> None:
     run = mbs.simulate(skater(), 0.1, 0.02, store=tmp_path / "run.db")

@@ -119,6 +119,7 @@ def wire(length: float = 1.0, load: float = 1.0) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 def test_strains_of_slender_parts_by_the_adjoint() -> None:
     """Against a length, though strains are millions of times larger where states are held than where they follow."""
     goals = [

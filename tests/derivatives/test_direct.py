@@ -185,6 +185,7 @@ def cantilever(EI: float = 2.0, length: float = 0.9, load: float = 0.3) -> mbs.M
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("build", "values", "queries"),
     [
@@ -237,6 +238,7 @@ def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.Mon
             assert np.abs(mine[key] - others[key]).max() <= 3e-6 * np.abs(others[key]).max(), (name, key)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("build", "query"),
     [
@@ -340,6 +342,7 @@ def test_more_than_half_a_turn_a_step(formulation: str) -> None:
             mbs.sensitivities(wheel, {"spin": spin}, 0.225, 0.05, method, how="direct")
 
 
+@pytest.mark.ci
 def test_gears_count_turns() -> None:
     """Two wheels on hinges across, coupled, of which one makes 1.9 turns: forwards and back, the last step shorter."""
 
@@ -372,6 +375,7 @@ def test_gears_count_turns() -> None:
     np.testing.assert_allclose(back, ahead, rtol=1e-6)
 
 
+@pytest.mark.ci
 def test_other_methods_by_copies() -> None:
     """Of the rod by Radau, which is of higher order: near those of the exact motion."""
     found = mbs.sensitivities(rod, {"length": 0.9}, 2.0, 0.02, mbs.RadauIIA()).of(angle)
@@ -496,6 +500,7 @@ def test_a_jump_that_moves_is_named() -> None:
     np.testing.assert_allclose(rate, -0.047, rtol=1e-6)  # of (T - at)^2/2
 
 
+@pytest.mark.ci
 def test_laws_for_authors() -> None:
     """Where matrices are exact, all hold; where one is not, this is told; where there is no way, why."""
     values = {"EI": 2.0, "length": 0.9}
@@ -708,6 +713,7 @@ def test_functions_of_time_are_asked_within_the_run_alone() -> None:
     np.testing.assert_allclose(others, [one, one], rtol=1e-5)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_reactions_of_stiff_parts_whose_velocities_are_fed_back(group: str) -> None:
     """Rounding of stiffness is no part of how directions in which velocities are closed turn."""

@@ -75,6 +75,7 @@ def test_what_is_moved_as_a_whole_goes_along(place: float) -> None:
     np.testing.assert_allclose(found["stiffness"], (0, 0, 9.81 / 50.0**2), atol=1e-9)
 
 
+@pytest.mark.ci
 def test_frequencies_about_what_is_bent() -> None:
     """Against differences of whole analyses over a longer step: the change of the equilibrium counts."""
     values = {"EI": 2.0, "moment": 1.0}
@@ -378,6 +379,7 @@ def test_differences_that_tell_nothing(at: float, warns: bool, caplog: pytest.Lo
     assert ("the two sides of the difference against k differ by" in caplog.text) is warns
 
 
+@pytest.mark.ci
 def test_limits_of_the_load() -> None:
     """Von Mises' two bars, closed form: the load, and how far down it is reached."""
 

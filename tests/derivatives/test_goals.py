@@ -351,6 +351,7 @@ def test_identified_from_exact_data() -> None:
     assert found.cost < 1e-10 and found.correlation.shape == (2, 2) and found.evaluations < 20
 
 
+@pytest.mark.ci
 def test_identified_from_noise() -> None:
     """True values lie within the intervals, residuals are of the size of the noise, a prior narrows both."""
     data = measured(noise=5e-3)
@@ -365,6 +366,7 @@ def test_identified_from_noise() -> None:
     assert known.deviations[1] < 1e-3 < found.deviations[1]
 
 
+@pytest.mark.ci
 def test_many_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """What flies up and what flies down come as far, which is all that is known well: the best of the starts is taken.
 
@@ -415,6 +417,7 @@ def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptur
     assert abs(found.parameters["damping"] - 0.3) < 1e-6 and refused
 
 
+@pytest.mark.ci
 def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
     """A parameter that nothing depends on, two that only count together, two that hardly differ."""
 
@@ -450,6 +453,7 @@ def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
         mbs.fit(rod, {"length": 0.9}, [1.0], 0.3, 0.02)  # type: ignore[list-item]
 
 
+@pytest.mark.ci
 def test_where_there_is_no_adjoint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unasked, derivatives are direct, or of copies, where a run has none backwards."""
     monkeypatch.setattr(objective, "MANY_OF_SMALL", 4)
@@ -537,6 +541,7 @@ def test_optimum_of_an_absorber() -> None:
     assert abs(found.fun / 4.4454364 - 1.0) < 3e-3 and np.abs(f(found.x)[1]).max() < 1e-5
 
 
+@pytest.mark.ci
 def test_a_fit_that_ends_nowhere_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=2))
     with pytest.raises(mbs.ConvergenceError, match=r"stand at length = .*, damping = .* times sigma. Begin nearer, or"):

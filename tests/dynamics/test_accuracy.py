@@ -113,6 +113,7 @@ def test_a_run_that_blows_up_warns(rho_inf: float, h: float, t_end: float, caplo
     assert "of the order of the motion" in solution.message and solution.message.split(". ")[1][:20] in caplog.text
 
 
+@pytest.mark.ci
 def test_a_run_of_many_coarse_swings_warns() -> None:
     """The phase is lost, though the energy is kept."""
     solution = mbs.simulate(pendulum("SE3"), 60.0, 0.1)
@@ -157,6 +158,7 @@ def test_what_a_short_passage_leaves_behind(
     assert bool(told.warning) == (steps == 60)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("eccentricity", "turns", "steps"),
     [
@@ -178,6 +180,7 @@ def test_errors_over_many_turns_in_fine_steps(eccentricity: float, turns: int, s
     assert told is not None and 0.4 < told.length / error < 2.5
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("h", "t_end"), [(0.005, 15.0), pytest.param(0.0025, 10.0, marks=pytest.mark.slow)])
 def test_runs_that_are_late_say_so(h: float, t_end: float) -> None:
     """A pendulum that comes to rest nearly upright, twice, and falls a second or two too late: 1.3 m off in the end."""
@@ -252,6 +255,7 @@ def on_a_rail(speed: float = 0.0) -> tuple[mbs.Model, PrismaticJoint]:
     return model, model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("gain", [20.0, 400.0])
 def test_errors_that_a_drive_takes_back(gain: float) -> None:
     """A mass that a motor leads, by its linear equation: the sum over steps is up to some hundred times the error."""
@@ -389,6 +393,7 @@ def test_errors_of_a_loop_with_states(gain: float, h: float) -> None:
     assert gain < 50.0 or told.length < 2.0 * error
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("gain", "delay", "h"), [(2.0, 0.04, 0.05), pytest.param(3.0, 0.0, 0.02, marks=pytest.mark.slow)]
 )
@@ -447,6 +452,7 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
     assert 0.5 < coarse.stats.error.length / error < 4.0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("reference", [SmoothStep(1.0, 2.0), lambda t: 0.5 * min(t, 2.0)])
 def test_what_a_reference_does_is_no_answer_of_a_sampled_controller(reference: Callable[[float], float]) -> None:
     """A trolley that carries a hanging load along, against half the step."""
@@ -471,6 +477,7 @@ def test_what_a_reference_does_is_no_answer_of_a_sampled_controller(reference: C
     assert 0.6 < coarse.stats.error.length / error < 2.0  # 7 and more if the reference counts as an answer
 
 
+@pytest.mark.ci
 def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """As NumPy, of copies side by side, too; a run that is gone on with carries them on."""
     told = []
@@ -489,6 +496,7 @@ def test_kernels_carry_the_same_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(told, told[0][0], rtol=1e-6)
 
 
+@pytest.mark.ci
 def test_errors_are_carried_by_the_tangent_at_the_solution(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a pendulum that turns over at another rate, in steps of 0.07 rad with one correction each, for a second."""
     monkeypatch.setattr(local_error, "BLOCK", 0.0)  # from step to step
@@ -586,6 +594,7 @@ def test_what_a_start_sets_off_and_is_soon_gone_is_seen(turn: float) -> None:
     assert off > 0.2 * size and 0.65 * off < error.length < 2.0 * off
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("turn", "size"),
     [(2.0, 0.1), pytest.param(2.7, 0.1, marks=pytest.mark.slow), pytest.param(2.0, 0.05, marks=pytest.mark.slow)],
@@ -672,6 +681,7 @@ def test_oscillation_that_velocities_set_off_is_in_the_estimate_of_the_first_ste
     assert error.length < 2.0 * speed * h / max(turn, 1.0)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_what_rolls_is_led_astray_by_angles_that_are_wrong(group: str) -> None:
     """A ball on a turning table, whose velocity turns by ``2/7`` of the table's (Weltner, 1979).
@@ -718,6 +728,7 @@ def test_what_sticks_on_a_turning_table_creeps() -> None:
     assert lengths[1] == pytest.approx(lengths[0], rel=1e-9)
 
 
+@pytest.mark.ci
 def test_a_disc_rolls_where_it_heads() -> None:
     """Against half of the step; local errors alone are a twelfth of what is wrong."""
     ends = []
@@ -736,6 +747,7 @@ def test_a_disc_rolls_where_it_heads() -> None:
     assert 0.5 < told.length / (4 / 3 * np.linalg.norm(coarse - fine)) < 8.5
 
 
+@pytest.mark.ci
 def test_forces_that_change_by_chance_within_steps() -> None:
     """Ten values of a table in each step: what steps miss of them has another sign each time."""
     ratios = []
@@ -768,6 +780,7 @@ def test_a_warning_comes_at_a_quarter_of_the_motion(unit: float, turn: float, ro
         assert [bool(own.warning) for own in (of_length, of_angle, still)] == 3 * [warns]
 
 
+@pytest.mark.ci
 def test_estimates_end_where_motions_cannot_part_further():
     """A free body that turns by 1 rad a step beside its mass centre: steps gain energy, and what is carried grows."""
     rng = np.random.default_rng(14)
@@ -780,6 +793,7 @@ def test_estimates_end_where_motions_cannot_part_further():
     assert way < run.stats.error.length < 2.5 * way and "of the order of the motion" in run.stats.error.warning
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("stiffness", [5e5, 1e6])
 def test_what_is_wound_up_and_follows_has_missed_nothing(stiffness: float) -> None:
     """A rope that only pulls, wound up: on a motion that stood still it would go slack within steps, or be torn."""
@@ -800,6 +814,7 @@ def test_what_is_wound_up_and_follows_has_missed_nothing(stiffness: float) -> No
     assert told is not None and 1.0 < told.length / true < 8.0
 
 
+@pytest.mark.ci
 def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
     """A spring that has slipped is as long as the way was wrong; where it sticks again it pulls from there."""
     model = mbs.Model()
@@ -834,6 +849,7 @@ def test_starts_at_the_speeds_at_which_friction_creeps_tell_what_velocities_miss
     assert 0.5 < coarse.stats.error.length / off < 2.0
 
 
+@pytest.mark.ci
 def test_velocities_that_loads_within_steps_would_have_made_are_taken_back_by_springs():
     """A load whose sign a function changes every 35 ms, on a body on a spring with a damper."""
 

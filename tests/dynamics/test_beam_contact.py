@@ -111,6 +111,7 @@ def arch(group: str, held: bool) -> tuple[mbs.Model, Beam, Node]:
     return model, beam, ball
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ("R3xSO3", "SE3"))
 def test_a_ball_slides_over_the_nodes_of_a_bent_beam(group: str) -> None:
     """Without friction: the contact stays closed, and energy changes with the square of the step."""
@@ -226,6 +227,7 @@ def crossed(order: int, elements: int, gap: float, load: float) -> tuple[mbs.Mod
     return model, model.add(BeamContact(low, up, radius=r, other_radius=r))
 
 
+@pytest.mark.ci
 def test_crossed_cantilevers_are_pressed_together() -> None:
     """Against Timoshenko's beams: with the compliance ``a = x^3/3EI + x/kGA`` of both, ``2 a N = w_P(x) - gap``.
 
@@ -298,6 +300,7 @@ def test_beams_that_collide_keep_their_momenta(group: str) -> None:
     assert linear < (1e-12 if group == "R3xSO3" else 1e-3) and angular < 5e-3
 
 
+@pytest.mark.ci
 def test_a_rod_in_a_bowl_rests_on_both_its_ends() -> None:
     """One point in each half of the bowl: each carries ``W/2`` upwards and pushes by ``W/2 tan a``."""
     model = mbs.Model(gravity=(0, 0, -9.81))

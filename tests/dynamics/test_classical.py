@@ -105,6 +105,7 @@ def test_top_in_the_axes_of_the_paper_wants_forty_times_shorter_steps() -> None:
     assert np.linalg.norm(group - tops.exact(np.array([1.0])).x[0]) == pytest.approx(1.34e-4, rel=0.01)
 
 
+@pytest.mark.ci
 def test_top_in_the_axes_of_the_paper_runs_with_short_steps() -> None:
     """Its angle b passes 90 degrees here at a distance of 2.6; steps of 1e-4 s resolve that, those of 1e-3 s do not."""
     exact = centre(mbs.simulate(top(False), 0.012, 1e-3, mbs.RungeKuttaMuntheKaas()))
@@ -133,6 +134,7 @@ def test_steps_over_the_singularity_are_refused(method: mbs.Method, h: float) ->
     assert np.abs(refused.value.solution.R[-1] - exact.R[-1]).max() < 5e-3
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", [ANGLES, pytest.param(EXPLICIT, marks=pytest.mark.slow)])
 def test_steps_that_resolve_the_singularity_pass(method: mbs.Method) -> None:
     """Errors fall with the order of the method, if from a far larger size than on the group."""
@@ -164,6 +166,7 @@ def test_held_rotations_have_no_singularity() -> None:
     np.testing.assert_allclose(ends[1], ends[0], atol=2e-4)
 
 
+@pytest.mark.ci
 def test_euler_parameters_that_become_unstable_are_refused() -> None:
     """From about 2 (1 - rho_inf) rad a step on; on the group the same step runs, and with more damping, too."""
     assert mbs.simulate(top(False), 0.3, 2e-3, LIE).success
@@ -260,6 +263,7 @@ def test_matrix_of_applied_forces(method: mbs.Method, group: str) -> None:
     assert_columns_close(exact - applied, expected, np.abs(exact).max(axis=0))
 
 
+@pytest.mark.ci
 def test_without_derivatives_of_reactions_the_group_takes_the_fewest_iterations() -> None:
     """As in the paper, whose matrix this is (Fig. 7); with the exact one both take the same.
 

@@ -156,6 +156,7 @@ def test_a_lever_on_a_held_node(mu: float) -> None:
     assert solution.contact_force("floor")[-1, 0, 2] == pytest.approx(2.0 * G, rel=1e-6) or mu
 
 
+@pytest.mark.ci
 def test_a_slider_goes_through_its_dead_centre() -> None:
     """Where its slip reverses and no friction can hold it: the crank goes on, and energy is lost to friction alone."""
     model = mbs.Model(gravity=(0, 0, -G))
@@ -238,6 +239,7 @@ def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
     np.testing.assert_allclose(solution.position(block) @ up, way, rtol=0, atol=0.25 * G * step**2)
 
 
+@pytest.mark.ci
 def test_what_slides_to_and_fro_on_a_spring_keeps_order_two() -> None:
     """Coulomb's oscillator: each half swing loses twice ``mu m g / k``, until it sticks."""
     k, mu, x0 = 100.0, 0.2, 0.3
@@ -357,6 +359,7 @@ def test_an_impact_where_a_step_ends(off: float) -> None:
         np.testing.assert_allclose(solution.angular_velocity(rod)[-1], (0, -3, 0), rtol=0, atol=1e-7)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("stiffness", "h"),
     [
@@ -607,6 +610,7 @@ def test_a_block_beyond_the_edge_of_a_flush_one_tips() -> None:
     assert solution.rotation_vector(block)[-1, 1] == pytest.approx(angle, rel=0.02)
 
 
+@pytest.mark.ci
 def test_a_gripper_lifts_a_box() -> None:
     """Two fingers hold it with 18 contacts that repeat each other, and take it off a table: no step is made anew."""
     model, mu = mbs.Model(gravity=(0, 0, -G)), 0.5
@@ -754,6 +758,7 @@ def errors_of_box(group: str, start: Array, t: float, steps: int, exact: Array) 
     return errors, np.array([run.stats.error.length, run.stats.error.angle])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("group", "sparse"),
     [*((group, False) for group in GROUPS), pytest.param("SE3", True, marks=pytest.mark.slow)],
@@ -771,6 +776,7 @@ def test_a_box_that_slides_and_spins_on_four_corners(group: str, sparse: bool, r
     assert np.log2(np.divide(*errors)) == pytest.approx([2.0, 2.0], abs=0.05)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("start", [(1.3, 0.4, 9.0), (1.5, 1.0, 14.0), (1.2, 1.8, 14.0)])
 def test_corners_that_pass_close_by_where_a_box_turns_about(start: tuple[float, float, float]) -> None:
     """Their slip reverses within a step, and they do not stop: steps are cut before and after that."""
@@ -888,6 +894,7 @@ def test_a_run_goes_on_to_the_bit(tmp_path: Path) -> None:
         assert [i.t for i in loaded.impulses(part)] == [i.t for i in whole.impulses(part)]
 
 
+@pytest.mark.ci
 def test_what_is_no_longer_used_is_freed() -> None:
     """Systems of runs and of small motions."""
 
@@ -907,6 +914,7 @@ def test_states_between_steps_stay_outside() -> None:
     assert solution.gap("floor").min() > -1e-9
 
 
+@pytest.mark.ci
 def test_far_pairs_are_spared(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not near is not measured, and a run is the same to the bit."""
 
@@ -958,6 +966,7 @@ def test_a_stop_is_met_between_two_steps(length: float) -> None:
     assert 0.02 * (k - 1) < hit.t < 0.02 * (k + 1) and beyond == pytest.approx(8.7e-5, rel=0.1)
 
 
+@pytest.mark.ci
 def test_units_change_no_stop() -> None:
     """A swing between two stops in m and in um, as near as instants of impacts are found."""
     found = []
@@ -996,6 +1005,7 @@ def test_what_is_refused_by_name(name: str) -> None:
         call()
 
 
+@pytest.mark.ci
 def test_corners_of_a_box_between_turning_fingers_share_as_on_rest() -> None:
     """Where more corners hold than there are ways to move, what linearising misses is no force that grows with time."""
     model = mbs.Model(gravity=(0, 0, -9.81))

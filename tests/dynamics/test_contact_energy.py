@@ -113,6 +113,7 @@ def sliding() -> tuple[mbs.Model, mbs.Node]:
     return model, body
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("fails", [(False, False), (True, False)], ids=["smooth steps", "Euler's steps, too"])
 def test_steps_without_a_solution_are_made_anew(
     fails: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -146,6 +147,7 @@ def test_gains_that_pass_add_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     assert "made anew" not in caplog.text
 
 
+@pytest.mark.ci
 def test_a_drive_whose_power_jumps_brings_what_it_brings() -> None:
     """A board that is shaken catches up with a block: friction jumps, and with it the power of the drive."""
     model = mbs.Model(gravity=(0, 0, -9.81))
@@ -166,6 +168,7 @@ def test_a_drive_whose_power_jumps_brings_what_it_brings() -> None:
     np.testing.assert_allclose(run.position(block)[-1, 0], place, atol=2e-4)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("seed", "duration"), [(294, 0.4), (305, 0.1)])
 def test_errors_that_are_carried_through_impacts_stay_within_the_motion(seed: int, duration: float) -> None:
     """What is hit in one motion and not in that beside it differs by a jump, and parts may be of no length."""

@@ -119,6 +119,7 @@ def test_what_is_held_in_a_vice_gains_nothing(
     assert end.checkpoint.memory.damped == 0 and "gained" not in caplog.text
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", CASES)
 def test_a_ball_that_rolls_hits_another(case: tuple[str, float, float, int]) -> None:
     """Head on, with friction ``b`` between both: it lifts, the other is pressed on the cloth, which slows it, too.

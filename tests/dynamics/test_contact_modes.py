@@ -96,6 +96,7 @@ def test_rope_and_stop() -> None:
     assert mbs.modes(model).angular == pytest.approx([np.sqrt(G / 0.5)], rel=1e-6)
 
 
+@pytest.mark.ci
 def test_from_a_run() -> None:
     """The state of a run that has come to rest has the forces of its contacts."""
     model = mbs.Model(gravity=(0, 0, -G))

@@ -117,6 +117,7 @@ def errors(name: str, group: str, steps: Array) -> Array:
     return np.array(result) / (1, 1, np.abs(run(name, group, steps[-1])[2]).max())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_pendulum_down_to_rounding(group: str) -> None:
     """From 1 ms to 20 us; there the force is right to 2e-9."""

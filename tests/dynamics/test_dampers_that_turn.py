@@ -205,6 +205,7 @@ def flexible(model: mbs.Model, node: Callable[..., mbs.Node]) -> FlexibleBody:
     return model.add(FlexibleBody(dict(zip(ends, nodes, strict=True)), reduction, position=(0, 0, 0)))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("build", [shell, flexible])
 def test_it_falls_with_the_square_of_the_step(build: Build, caplog: pytest.LogCaptureFixture) -> None:
     for turn in (0.2, 0.1):
@@ -216,6 +217,7 @@ def test_it_falls_with_the_square_of_the_step(build: Build, caplog: pytest.LogCa
 # what they do not
 
 
+@pytest.mark.ci
 def test_nothing_is_said_on_se3_of_radau_and_of_small_steps(caplog: pytest.LogCaptureFixture) -> None:
     turning(beam(), "SE3")
     turning(beam(), method=mbs.RadauIIA())

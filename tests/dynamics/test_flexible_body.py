@@ -252,6 +252,7 @@ def test_stress_of_what_bends_has_no_part_of_what_gets_shorter() -> None:
     assert means[1] - 300.0 * means[0] == pytest.approx(300.0 * np.sin(slope) / 8e-4, abs=0.1 * 70e9 * abs(nearer))
 
 
+@pytest.mark.ci
 def test_a_body_that_is_spun_up_tells_that_it_lacks_stiffening(caplog: pytest.LogCaptureFixture) -> None:
     model = mbs.Model("SE3")
     body = model.add(FlexibleBody.place(model, blade(1, 2), name="blade"))

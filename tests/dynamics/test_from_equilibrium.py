@@ -70,6 +70,7 @@ def test_a_drive_that_jolts_what_was_at_rest_says_so(rate: float, told: bool, ca
     assert (said in caplog.text) is told and ("An equilibrium has its load factor for time" in caplog.text) is told
 
 
+@pytest.mark.ci
 def test_a_run_that_goes_on_from_a_state_says_nothing(caplog: pytest.LogCaptureFixture) -> None:
     model = mbs.Model(gravity=(0, 0, -9.81))
     section = BeamSection.rectangle(0.03, 0.002, 210e9, 0.3, 7850)

@@ -114,6 +114,7 @@ def test_four_blades_grow_as_their_constant_equations_say(driven: bool) -> None:
         assert seen.real.max() == pytest.approx(known.real.max(), abs=1e-6)
 
 
+@pytest.mark.ci
 def test_ground_resonance_begins_and_ends_where_coleman_and_feingold_say() -> None:
     """Three blades: the edges of the range in which motions grow."""
     model, turning = helicopter(3)
@@ -125,6 +126,7 @@ def test_ground_resonance_begins_and_ends_where_coleman_and_feingold_say() -> No
             assert (len(diagram.unstable) > 0) is grows
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("blades", [2, 3])
 def test_blades_against_their_equations_over_a_turn(blades: int) -> None:
     """Two blades have no coordinates in which equations are constant: multipliers of a turn, by SciPy."""

@@ -254,6 +254,7 @@ def test_loads_that_jump_within_a_step_are_in_the_estimate(share: float) -> None
     assert error < solution.stats.error.length < 20.0 * error
 
 
+@pytest.mark.ci
 def test_forces_that_hold_a_body_where_they_jump_are_told(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +309,7 @@ def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
     assert solution.coordinate_rate(rail).ravel()[-1] == pytest.approx(-1.0, abs=0.03)
 
 
+@pytest.mark.ci
 def test_steps_that_end_at_samples_are_no_parts(caplog: pytest.LogCaptureFixture) -> None:
     model = mbs.Model(gravity=(0, 0, 0))
     node = model.add_node((0, 0, 0), velocity=(1, 0, 0))

@@ -249,6 +249,7 @@ def test_symplectic_form_has_first_coordinates_alone() -> None:
         mbs.LieEuler("symplectic", "second")
 
 
+@pytest.mark.ci
 def test_symplectic_form_takes_bodies_anywhere_on_se3() -> None:
     """Off their mass centre, and held in part; a point mass may be anywhere."""
     model = mbs.Model("SE3", gravity=(0, 0, -9.81))

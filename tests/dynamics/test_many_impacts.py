@@ -42,6 +42,7 @@ def last_memory(monkeypatch: pytest.MonkeyPatch) -> list[ContactMemory]:
     return seen
 
 
+@pytest.mark.ci
 def test_a_chain_on_a_cylinder_fails_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial step without a solution tells nothing; where impacts are many, they are not sought one by one."""
     seen = last_memory(monkeypatch)

@@ -36,6 +36,7 @@ def hanging(beam_group: str, body_group: str, h: float) -> Array:
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("beam_group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_mixed_groups_converge_to_the_motion_of_one_group(beam_group: str) -> None:
     other = {"SE3": "R3xSO3", "R3xSO3": "SE3"}[beam_group]

@@ -158,6 +158,7 @@ def test_clamped_shapes_on_a_hinge_give_a_hinged_beam() -> None:
     assert (excess < [1e-3, 5e-3]).all()
 
 
+@pytest.mark.ci
 def test_without_amplitudes_it_moves_like_a_rigid_body() -> None:
     """Modes that are very stiff and coupled to nothing leave a rigid body with the same masses."""
     paths = []

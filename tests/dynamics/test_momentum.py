@@ -83,6 +83,7 @@ def pulse(t: float) -> float:
     return float(np.sin(np.pi * t / 0.4) ** 4) if t < 0.4 else 0.0
 
 
+@pytest.mark.ci
 @groups
 @interpolations
 def test_unloaded_beam_keeps_the_momentum_of_the_push(group: str, interpolation: str) -> None:

@@ -108,6 +108,7 @@ def test_parallelogram_swings_as_its_minimal_coordinate_says(rho_inf: float) -> 
     np.testing.assert_allclose(reached, (np.sin(exact), -np.cos(exact), 0), rtol=0, atol=3 * h**2)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("h", "t_end"), [(0.01, 2.0), pytest.param(0.002, 10.0, marks=pytest.mark.slow)])
 def test_parallelograms_go_on_through_positions_where_they_are_folded_flat(h: float, t_end: float) -> None:
     """IFToMM library, problem A02: two loops of rods of 1 m and 1 kg; reference in minimal coordinates."""
@@ -270,6 +271,7 @@ def test_several_right_hand_sides_are_solved_as_one_by_one() -> None:
     np.testing.assert_allclose(factors.solve(right), one_by_one, rtol=0, atol=1e-11 * np.abs(one_by_one).max())
 
 
+@pytest.mark.ci
 def test_ten_turns_leave_nothing_behind() -> None:
     """A driven wheel on two bearings: after each turn the reactions are those of the turn before."""
     model = mbs.Model(gravity=(0, 0, -9.81))
@@ -440,6 +442,7 @@ def test_slider_in_two_guides() -> None:
 LEANS = "elements depend on reactions that are not unique"
 
 
+@pytest.mark.ci
 def test_friction_on_unique_reactions_moves_as_with_joints_that_close_less(caplog: pytest.LogCaptureFixture) -> None:
     """In a planar four-bar, forces in the plane are unique, those across and the moments are not."""
     runs = []

@@ -146,6 +146,7 @@ def top_run(method: mbs.GeneralizedAlpha, group: str, tolerance: float, t_end: f
     return TopRun(float(max(place, turned)), float(np.median(sizes)), bool(sizes.max() > 0.99 * largest))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize(
     ("method", "formulation"),
@@ -179,6 +180,7 @@ def test_the_tolerance_is_the_error(name: str, group: str) -> None:
     assert 0.25 < suite.kept(name, group, 1e-3).ratio < 3.0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", [
     pytest.param(mbs.GeneralizedAlpha(0.9, "index2"), marks=pytest.mark.slow),
     pytest.param(mbs.GeneralizedAlpha(0.7, "index3"), marks=pytest.mark.slow),
@@ -328,6 +330,7 @@ def test_steps_of_the_smallest_length_are_accepted_and_counted(caplog: pytest.Lo
     assert "steps of the smallest length, 0.02 s, have errors above the tolerance" in caplog.text
 
 
+@pytest.mark.ci
 def test_output_at_requested_times_is_interpolated() -> None:
     """The same states as the solution of all steps has between them, and no more of them than asked for."""
     times = np.linspace(0.1, 1.0, 7)

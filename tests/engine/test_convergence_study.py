@@ -103,6 +103,7 @@ def test_reference_is_a_step_or_a_solution() -> None:
     assert (shorter.errors["position"] < by_solution.errors["position"]).all()
 
 
+@pytest.mark.ci
 def test_reference_on_another_group() -> None:
     """Velocities are compared in the components of the run; both groups approach the same motion."""
     reference = mbs.simulate(pendulum("SE3"), 0.3, 5e-4, METHOD)

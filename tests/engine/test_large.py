@@ -87,6 +87,7 @@ def test_memory_of_a_system_grows_with_its_elements() -> None:
     assert large < 6.5e3 * 5000
 
 
+@pytest.mark.ci
 def test_lines_are_banded_and_grids_sparse() -> None:
     assert isinstance(System(line(300)).solver, BandedSolver)
     solver = System(grid(30)).solver
@@ -95,6 +96,7 @@ def test_lines_are_banded_and_grids_sparse() -> None:
     assert solver.storage <= 36 * 5 * 31 * 31
 
 
+@pytest.mark.ci
 def test_a_grid_swings_like_the_same_grid_with_partial_pivots(monkeypatch: pytest.MonkeyPatch) -> None:
     """The order and the pivots change rounding alone."""
     from fem_mbs.linear import direct

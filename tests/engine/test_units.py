@@ -406,6 +406,7 @@ def clockwork(begin: float, place: Array) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("step", [0.01, pytest.param(mbs.VariableStep(1e-3), marks=pytest.mark.slow)])
 def test_a_run_may_begin_at_any_time_and_place(step: Any) -> None:
     """Motions, impacts, events, errors and how the run went."""

@@ -176,6 +176,7 @@ def test_a_fast_drive_is_no_jump() -> None:
     assert mbs.simulate(model, 1.0, 0.05, mbs.GeneralizedAlpha(0.8)).angle(hinge)[-1] == pytest.approx(200.0)
 
 
+@pytest.mark.ci
 def test_no_hinge_closes_turned_over() -> None:
     """At nine to twenty steps a swing; hinges and welds of chains, thrown at random."""
     for seed in range(12):
@@ -321,6 +322,7 @@ def test_paths_are_those_of_a_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             model.add_node((0, 0, 0), name=name)
 
 
+@pytest.mark.ci
 def test_a_script_in_the_folder_around_the_clone_finds_the_package(tmp_path: Path) -> None:
     """Python looks beside the script first, and finds the clone's folder."""
     (tmp_path / "fem_mbs").symlink_to(ROOT, target_is_directory=True)

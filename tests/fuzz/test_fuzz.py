@@ -121,6 +121,7 @@ def read(thing: object, name: str) -> None:
         getattr(thing, name)
 
 
+@pytest.mark.ci
 def test_models_at_random() -> None:
     check(analyses(1, 2))
 

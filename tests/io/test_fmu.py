@@ -83,6 +83,7 @@ def test_results_are_of_first_order_in_the_communication_step(driven: bool) -> N
         np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 1.0, atol=0.1, err_msg=name)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("driven", [False, True], ids=["motor", "drive"])
 def test_what_late_inputs_miss_is_estimated(driven: bool) -> None:
     """The first order in the communication step is in the error of the run, which steps alone have not."""
@@ -104,6 +105,7 @@ def test_inputs_that_bend_the_way_of_a_drive_are_said_once(caplog: pytest.LogCap
     assert len(caplog.messages) == 1 and run.output("q") == pytest.approx(0.1, abs=1e-12)
 
 
+@pytest.mark.ci
 def test_an_input_that_does_not_change_makes_no_difference() -> None:
     """Beyond the starts at communication points, which are of second order in the step."""
     push, angle = ExternalInput(3.0), ExternalInput(0.2)
@@ -232,6 +234,7 @@ def dropped(stiffness: float, push: float = 0.0) -> tuple[ExternalInput, mbs.Mod
     return force, model, {"z": model.add(JointSensor(slide))}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("stiffness", [1e4, pytest.param(1e6, marks=pytest.mark.slow)])
 def test_communication_steps_do_not_lose_kinks(stiffness: float) -> None:
     """With inputs that rest, it is one run; steps that begin in a stop, and are cut otherwise, follow it as well."""
@@ -248,6 +251,7 @@ def test_communication_steps_do_not_lose_kinks(stiffness: float) -> None:
     assert run.error.length < 0.01
 
 
+@pytest.mark.ci
 def test_what_changes_its_way_keeps_kinks() -> None:
     """An input that goes up and down, over steps of 10 ms and of 2 ms."""
     places = []

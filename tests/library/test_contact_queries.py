@@ -58,6 +58,7 @@ def sliding(h: float) -> mbs.Solution:
     return mbs.simulate(model, 0.8, h)
 
 
+@pytest.mark.ci
 def test_channels_have_the_names_of_the_queries() -> None:
     solution = mbs.simulate(bouncing(), 0.7, 0.01)
     np.testing.assert_array_equal(solution.channel("floor.gap"), solution.gap("floor")[:, 0])
@@ -68,6 +69,7 @@ def test_channels_have_the_names_of_the_queries() -> None:
     np.testing.assert_array_equal(many.channel("floor.contact_force.3.z"), many.contact_force("floor")[:, 3, 2])
 
 
+@pytest.mark.ci
 def test_an_event_is_where_a_contact_is_hit() -> None:
     """Also within steps at whose ends it is open; where it begins to rest; and where it opens."""
     opens = Event("floor.gap", direction=1, optional=True)
@@ -100,6 +102,7 @@ def test_energy_is_lost_to_impacts() -> None:
     assert not lost.friction.any()
 
 
+@pytest.mark.ci
 def test_energy_is_lost_to_friction() -> None:
     """Of second order in the step: between stored states the power is linear."""
     errors = []
@@ -133,6 +136,7 @@ def test_what_yields_has_no_losses_of_its_own() -> None:
         mbs.simulate(model, 0.1, 0.01).contact_losses("soft")
 
 
+@pytest.mark.ci
 def test_forces_are_drawn_at_points_of_contact(tmp_path: Path) -> None:
     """As arrows in pictures and as vectors for ParaView; what lies on a floor is seen from the side."""
     solution = sliding(0.02)

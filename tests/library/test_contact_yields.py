@@ -99,6 +99,7 @@ def test_short_contacts_are_not_silent(h: float) -> None:
     assert solution.velocity("ball")[-1, 2] == pytest.approx(0.7, abs=3e-3)
 
 
+@pytest.mark.ci
 def test_boxes_part_with_their_share() -> None:
     """They are apart, meet with faces on each other, and part: all their points push for as long."""
     model = mbs.Model()
@@ -156,6 +157,7 @@ def test_it_does_not_matter_which_body_is_a(shapes: tuple[Shape, Shape] | None) 
     np.testing.assert_allclose([force[:, 0].sum(axis=0), about.sum(axis=0)], 0.0, atol=1e-12 * size)
 
 
+@pytest.mark.ci
 def test_units_change_nothing() -> None:
     """A steel ball in m, kg, s and, to rounding, in mm, t, s."""
     found = []
@@ -210,6 +212,7 @@ def sliding_block(friction: float, v: float) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 def test_a_block_slides_to_rest() -> None:
     """After v^2/(2 mu g); it creeps where it would stick."""
     solution = mbs.simulate(sliding_block(0.3, 2.0), 0.75, 3e-3)

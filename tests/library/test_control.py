@@ -237,6 +237,7 @@ def test_limits_without_an_integral_leave_nothing_behind():
     np.testing.assert_allclose(run.signal(servo), np.clip(0.1 + 2.0 * (1.0 - run.t), -0.5, 0.5), atol=1e-12)
 
 
+@pytest.mark.ci
 def test_a_block_of_the_user():
     """A pendulum's law by functions, against the same by scipy; derivatives given or by differences."""
     results = []

@@ -203,6 +203,7 @@ def test_eccentric_disc_lifts_its_follower(group: str, flat: bool) -> None:
     assert np.abs(across).max() < 2e-3 * np.linalg.norm(force, axis=1).max()
 
 
+@pytest.mark.ci
 def test_follower_that_would_lift_off_ends_the_run() -> None:
     rate = 20.0  # OFF rate^2 = 20 m/s^2 is above G, so that the disc falls faster than the follower
     separates = (np.pi + np.arcsin(G / OFF / rate**2)) / rate
@@ -258,6 +259,7 @@ def test_follower_on_a_shoe_lifts_and_lands() -> None:
     assert hit.normal == pytest.approx(MASS * (1 + restitution) * closing, rel=2e-3)
 
 
+@pytest.mark.ci
 def test_cam_is_assembled() -> None:
     model, disc, follower, _ = cam("SE3", False, 0.0, gap=1e-3)
     with pytest.raises(mbs.ModelError, match=r"CamJoint 'cam' is open at t = 0.*assemble"):

@@ -41,6 +41,7 @@ def test_a_falling_bar_reaches_its_terminal_velocity(group: str) -> None:
     assert_second_order(error, 0.02, 2e-3)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("order", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 def test_a_spinning_bar_slows_down(order: int) -> None:
     """``Omega = Omega_0/(1 + k Omega_0 t)`` with the moment ``1/2 rho c w int |s|^3 ds``, exact on any mesh."""

@@ -66,6 +66,7 @@ def test_a_body_that_is_placed_and_not_added_is_named() -> None:
     assert "made for" not in str(model.check())
 
 
+@pytest.mark.ci
 def test_a_modulus_in_gigapascals_is_told() -> None:
     """And those of aluminium and of rubber are not."""
     for E, told in ((70.0, True), (70e9, False), (2e6, False)):
@@ -277,6 +278,7 @@ def test_sides_of_hexahedra_of_twenty_nodes_are_curved() -> None:
     assert axis == pytest.approx(np.pi / 8 * 15.0, rel=4e-4)
 
 
+@pytest.mark.ci
 def test_millimetres_and_tonnes_taken_for_metres_are_doubted() -> None:
     own = mesh("hexahedron")
     own.points = 1e3 * own.points  # type: ignore[attr-defined]
@@ -369,6 +371,7 @@ def test_stress_where_materials_meet_is_that_of_the_stiffer() -> None:
     assert solution.largest_stress(body).von_mises[-1] == pytest.approx(210e9 * strain, rel=1e-6)
 
 
+@pytest.mark.ci
 def test_pictures_move_as_their_velocities_say() -> None:
     """Of a mesh that is thrown and swings, a body without surface and a spring: as differences of places."""
     model, spin = mbs.Model("SE3"), (1.0, 3.0, 2.0)

@@ -135,6 +135,7 @@ def test_below_the_static_limit_it_sticks_to_the_belt() -> None:
     np.testing.assert_allclose(solution.displacement(block)[:, 0], 0.1 * solution.t, rtol=0, atol=1e-5)
 
 
+@pytest.mark.ci
 def test_bristles_that_slip_steadily_leave_rounding() -> None:
     """Their rate is what is left of two that cancel: beside itself, its rounding would be a residual of 1."""
     model, h = mbs.Model(gravity=(0, 0, -9.81)), 1e-3

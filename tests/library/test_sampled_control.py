@@ -272,6 +272,7 @@ def test_a_reference_that_jumps():
     np.testing.assert_allclose(run.position(node)[-1, 0], 0.25**2, atol=1e-12)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("group", "formulation"),
     [
@@ -317,6 +318,7 @@ def test_reactions_of_a_pendulum_under_a_sampled_controller(group, formulation):
     np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.15)
 
 
+@pytest.mark.ci
 def test_a_flexible_arm_with_hardly_any_inertia_at_its_motor():
     """Torques that jump act on the first node of a beam: steps far above its fast motion agree with short ones."""
     tips = []
@@ -431,6 +433,7 @@ def test_the_rate_of_a_reference_that_jumps_is_that_on_either_side(group):
     np.testing.assert_allclose(run.coordinate(hinge), exact, atol=3e-4)
 
 
+@pytest.mark.ci
 def test_errors_of_steps_that_all_follow_a_jump_are_told():
     """A controller that does nothing, but starts the run anew, leaves the estimate of a double pendulum what it is."""
 
@@ -450,6 +453,7 @@ def test_errors_of_steps_that_all_follow_a_jump_are_told():
     assert 0.85 < run.stats.error.length / error < 1.2
 
 
+@pytest.mark.ci
 def test_errors_tell_of_slopes_that_samples_change():
     """An arm that turns as motors at their limits switch: accelerations jump, and how they go on from there, too."""
     T = 0.047  # noqa: N806

@@ -97,6 +97,7 @@ def test_what_turns_about_a_contact_neither_closes_nor_slips_there(kind: str, po
         np.testing.assert_allclose(closing_about_contacts(*pair(kind, seed, points)), 0.0, rtol=0, atol=1e-14)
 
 
+@pytest.mark.ci
 def test_the_gap_is_the_least_distance_of_two_curves() -> None:
     """Against minimisation from many places; the other way round it is the same, with the opposite normal."""
     for seed in range(6):
@@ -137,6 +138,7 @@ def test_lines_that_are_parallel_are_as_far_apart_in_any_unit(size: float) -> No
     assert held[0, 0].tolist() == [False, True]
 
 
+@pytest.mark.ci
 def test_a_ball_is_a_capsule_without_length() -> None:
     """And parts of the beam: the least of their gaps is that of the whole."""
     for seed in range(6):

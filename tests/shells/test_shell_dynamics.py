@@ -60,6 +60,7 @@ def test_a_thrown_plate_keeps_momentum_and_energy(group: str) -> None:
     assert solution.energy.strain.max() > 1e-4 * energy[0]
 
 
+@pytest.mark.ci
 def test_positions_are_of_second_order_in_the_step() -> None:
     errors = []
     for steps in (20, 40, 80):
@@ -177,6 +178,7 @@ def test_rotation_stiffens_a_strip_as_a_beam() -> None:
     assert found[0] == pytest.approx(found[1], rel=0.01)
 
 
+@pytest.mark.ci
 def test_copies_files_and_linear_models(tmp_path: Path) -> None:
     models = [free_plate("R3xSO3", E)[0] for E in (1e6, 2e6)]
     many = mbs.simulate_many(models, 0.02, 0.002)
@@ -225,6 +227,7 @@ def test_pictures_of_shells(tmp_path: Path) -> None:
     assert np.ptp(mesh.points[mesh.points[:, 2] > 0.9][:, 2]) == pytest.approx(0.05, rel=1e-6)
 
 
+@pytest.mark.ci
 def test_a_hinged_panel_swings_and_keeps_its_energy() -> None:
     """Both groups give one motion; what changes the momentum is the weight and the hinges."""
     runs = []

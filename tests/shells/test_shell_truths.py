@@ -78,6 +78,7 @@ def full_tank(along: int) -> tuple[Array, Array]:
     )
 
 
+@pytest.mark.ci
 def test_a_tank_full_of_water_is_a_beam_on_an_elastic_foundation() -> None:
     """``S (w' - psi)' = E t/R^2 w - p``, ``D psi'' + S (w' - psi) = 0``: off by 12 and 3.2 % with 12 and 24."""
     E, nu, R, t = 2e9, 0.3, 0.5, 0.02
@@ -282,6 +283,7 @@ def test_thin_sheets_turn_fast() -> None:
     assert stiffness[0] > -1e-9 * stiffness[-1]
 
 
+@pytest.mark.ci
 def test_a_pulled_sheet_that_is_pushed_swings_and_comes_back(caplog: pytest.LogCaptureFixture) -> None:
     """In time as in statics: 1/500 of an element thick, 5 % strain, an energy that it keeps."""
     model, sheet = pulled_sheet(6.25e-4, 0.05, 0.0, "square")

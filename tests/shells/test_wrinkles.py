@@ -67,6 +67,7 @@ def clamped(h: float, elements: int) -> tuple[mbs.Model, Shell]:
     return model, sheet
 
 
+@pytest.mark.ci
 def test_thin_sheets_on_coarse_meshes_are_named_once(caplog: pytest.LogCaptureFixture) -> None:
     for run in (mbs.statics, lambda model: mbs.simulate(model, 0.02, 5e-4)):
         run(clamped(1e-3, 4)[0])

@@ -100,6 +100,7 @@ def test_arc_length_passes_the_loads_asked_for_on_every_branch() -> None:
     assert len({x.tobytes() for x in solution.x}) == 8
 
 
+@pytest.mark.ci
 def test_arc_length_and_load_lead_to_the_same_equilibrium() -> None:
     for case, load_end in ((bend, 1.0), (following, 50.0), (lambda: helix(40), 0.2)):
         one, two = (mbs.statics(case()[0], load_end, arc_length=arc) for arc in (False, True))

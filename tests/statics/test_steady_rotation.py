@@ -268,6 +268,7 @@ def test_a_rotor_in_a_stator_that_rests() -> None:
     np.testing.assert_allclose(steady.reaction("bearing")[0], [[0, 0, 2 * g]], atol=1e-8)
 
 
+@pytest.mark.ci
 def test_after_a_run_up() -> None:
     """A state of a run, with its place and its time, leads to the rotation at the speed its drive then has."""
     model, beam = blade(4, drive=SpinUp(SPIN, duration=0.2))

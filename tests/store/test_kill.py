@@ -94,6 +94,7 @@ def test_two_readers_beside_a_writer(tmp_path: Path) -> None:
     assert_same(stored, mbs.simulate(double_pendulum(), 60.0, STEP))
 
 
+@pytest.mark.ci
 def test_the_file_of_a_run_that_goes_on_is_taken(tmp_path: Path) -> None:
     """Another process reads it, and must not go on with it."""
     file = tmp_path / "run.db"

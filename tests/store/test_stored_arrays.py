@@ -94,6 +94,7 @@ def test_a_file_is_read_beside_the_process_that_writes_it(tmp_path: Path) -> Non
     assert process.returncode == 0 and np.array_equal(mbs.load(file).x, whole.x)
 
 
+@pytest.mark.ci
 def test_a_store_needs_no_other_package(tmp_path: Path) -> None:
     """A run is stored, loaded and gone on with where h5py is not there."""
     script = """

@@ -135,6 +135,7 @@ os.kill(os.getpid(), 9)
     assert_same(mbs.resume(copy), memory)
 
 
+@pytest.mark.ci
 def test_fewer_states_count_turns_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many are counted together."""
     model, file = double_pendulum(), tmp_path / "run.db"
@@ -345,6 +346,7 @@ def test_runs_of_a_model_that_was_changed_between_are_not_one() -> None:
         mbs.join([first, mbs.simulate(other, 0.06, 0.02, initial=first.checkpoint)])
 
 
+@pytest.mark.ci
 def test_factors_of_wide_matrices(tmp_path: Path) -> None:
     """Bodies that all hang together by springs: kept factors are larger than the states."""
     model = mbs.Model(gravity=(0, 0, -9.81))

@@ -374,6 +374,7 @@ def test_every_element_and_joint_travels() -> None:
             assert "'<lambda>.<locals>.<lambda>'" in str(error), name  # of the catalogue
 
 
+@pytest.mark.ci
 def test_a_run_travels_with_what_it_goes_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """To the bit, compiled as a whole or batch by batch; what solvers and kernels hold is made anew."""
     strip = BeamSection.rectangle(width=0.03, height=0.002, E=210e9, nu=0.3, rho=7850.0)
