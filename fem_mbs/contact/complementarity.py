@@ -278,7 +278,7 @@ class Laws:
             if error <= self.enough:
                 if count == 0 and self.k > 1:
                     near = self.alike(P, reference)
-                    plain = self.error(near) <= self.enough and (not self.idle(near) or self.unique(near))
+                    plain = self.error(near) <= self.enough and (self.bears(near, reference) or self.unique(near))
                     P = near if plain else self.nearest(P, reference, guessed=True)
                 return Pushes(P if count == 0 or self.unique(P) else self.nearest(P, reference), True)
             if count >= SOME and FALLS * before < error <= ROUNDING * self.size:
@@ -395,7 +395,7 @@ class Laws:
                 found, error = self.newton(near)
             if error <= self.enough:
                 best = found
-                if not self.idle(found):
+                if self.bears(found, reference):
                     return found
         return best
 
@@ -409,8 +409,21 @@ class Laws:
 
     def idle(self, P: Array) -> bool:
         """Whether one that touches bears nothing: of contacts of equal compliance it might."""
-        normal, near = P[:, 0], EDGE * float(np.abs(P).max(initial=0.0))
-        return bool(((normal <= near) & (normal - self.r[:, 0] * self.rates(P)[:, 0] > -near)).any())
+        near = EDGE * float(np.abs(P).max(initial=0.0))
+        return bool(((P[:, 0] <= near) & self._touch(P)).any())
+
+    def _touch(self, P: Array) -> BoolArray:
+        """Contacts ``(k,)`` whose gaps do not open."""
+        near = EDGE * float(np.abs(P).max(initial=0.0))
+        return np.asarray(P[:, 0] - self.r[:, 0] * self.rates(P)[:, 0] > -near)
+
+    def bears(self, P: Array, reference: Array) -> bool:
+        """Whether what touches and bears nothing in ``P`` opens as all yield a little, and would bear no share."""
+        if not self.idle(P):
+            return True
+        branch, yields = self.branch(P), P - reference
+        opens = (self.G @ branch.forces(yields).ravel())[::3] - reference[:, 0]
+        return not (opens < -EDGE * np.abs(yields).max())[~branch.pushes & self._touch(P)].any()
 
     def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""

@@ -370,30 +370,31 @@ class MeasuredContacts:
 
     def __init__(self, selection: Selection, motion: Motion, gaps: list[Gaps]) -> None:
         self.selection, self.motion = selection, motion
-        self._parts = list(zip(selection.parts, gaps, strict=True))
+        self.parts = list(zip(selection.parts, gaps, strict=True))
+        """Of each kind, and what it measures."""
 
     @property
     def gap(self) -> Array:
         """``(k,)``."""
         result = np.empty(self.selection.k)
-        for part, gaps in self._parts:
+        for part, gaps in self.parts:
             result[part.own] = gaps.gap
         return result
 
     @cached_property
     def gradients(self) -> Matrix:
         """``G`` (3k, N), of gaps and slips."""
-        return self.selection.spread([gaps.gradient for _, gaps in self._parts])
+        return self.selection.spread([gaps.gradient for _, gaps in self.parts])
 
     @cached_property
     def _bent(self) -> list[Array]:
         """Derivatives ``(n, 3, b, b)`` of the gradients of each part."""
-        return [part.batch.second(gaps) for part, gaps in self._parts]
+        return [part.batch.second(gaps) for part, gaps in self.parts]
 
     def rates(self) -> Array:
         """Rates of gaps and slips, ``(k, 3)``."""
         result = np.empty((self.selection.k, 3))
-        for part, gaps in self._parts:
+        for part, gaps in self.parts:
             result[part.own] = np.matvec(gaps.gradient, self._of_nodes(self.motion.V, part))
         return result
 
@@ -403,7 +404,7 @@ class MeasuredContacts:
         Against body increments, where body velocities follow by ``dV``.
         """
         values, opening = [], []
-        for (part, gaps), bent in zip(self._parts, self._bent, strict=True):
+        for (part, gaps), bent in zip(self.parts, self._bent, strict=True):
             nodes, V, G = part.batch.nodes[part.cell], self._of_nodes(self.motion.V, part), gaps.gradient
             rates = h * (dV.after(G, nodes) + (V[:, None, None] @ bent)[:, :, 0])
             opening.append(rates[:, :1])
@@ -415,7 +416,7 @@ class MeasuredContacts:
         motion, result = self.motion, np.zeros((self.selection.k, 3))
         rate = motion.A.copy()
         rate[:, :3] -= np.cross(motion.V[:, 3:], motion.V[:, :3])
-        for (part, gaps), bent in zip(self._parts, self._bent, strict=True):
+        for (part, gaps), bent in zip(self.parts, self._bent, strict=True):
             V, turn = self._of_nodes(motion.V, part), self._of_nodes(rate, part)
             result[part.own] = np.einsum("nb,ndbc,nc->nd", V, bent, V) + np.matvec(gaps.gradient, turn)
         return result
@@ -427,7 +428,7 @@ class MeasuredContacts:
 
     def squares(self) -> Array:
         """Entries of ``G^T G``."""
-        return self._blocks([gaps.gradient.mT @ gaps.gradient for _, gaps in self._parts])
+        return self._blocks([gaps.gradient.mT @ gaps.gradient for _, gaps in self.parts])
 
     def _blocks(self, values: list[Array]) -> Array:
         """What contacts of an element have together, ``(n, b, b)`` of each kind, one after the other."""

@@ -68,7 +68,9 @@ class ContactMemory(NamedTuple):
     alpha: AlphaMemory
     """That of the smooth part."""
     touches: BoolArray
-    """Contacts that touch and do not part, ``(C,)``: the laws of these are equations of the next smooth part."""
+    """Contacts whose laws are equations of the next smooth part, ``(C,)``: of each place that is closed one."""
+    closed: BoolArray
+    """All that touch and do not part, ``(C,)``."""
     approach: Array
     """The largest speed of approach that each has seen, ``(C,)``."""
     watch: Watch

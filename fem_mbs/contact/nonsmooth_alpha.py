@@ -43,6 +43,7 @@ from fem_mbs.contact.smooth import (
     touching,
     turned,
 )
+from fem_mbs.contact.touching import once
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked, listed
 from fem_mbs.contracts.unilateral import TIME, TOUCHING
@@ -119,7 +120,7 @@ class NonsmoothAlpha(Method):
         if len(contacts.within(gaps, -TOUCHING)):
             part, text = next(deep(system, system.motion(state)))
             raise ModelError(f"{part}: {text}; {PLACED}")
-        touches = gaps <= TOUCHING * contacts.size
+        touches = once(contacts, state, gaps <= TOUCHING * contacts.size)
         own = Selection(contacts, touches)
         slow = own.still(state, np.inf)
         rates = own.here(state).rates()
@@ -132,10 +133,13 @@ class NonsmoothAlpha(Method):
     def init(self, system: System, state: State, h: float) -> ContactMemory:
         """From a state with its contact forces."""
         contacts = contacts_of(system)
-        touches = touching(contacts, state, h, contacts.gaps(system.motion(state)))
+        closed = touching(contacts, state, h, contacts.gaps(system.motion(state)))
+        touches = once(contacts, state, closed)
         stepper, inner = frame(contacts, self.smooth_method, state, touches)
         watch = Watch(np.full(contacts.elements, -np.inf))
-        return ContactMemory(stepper.init(contacts.open, inner, h), touches, np.zeros(contacts.count), watch, longest=h)
+        return ContactMemory(
+            stepper.init(contacts.open, inner, h), touches, closed, np.zeros(contacts.count), watch, longest=h
+        )
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: ContactMemory) -> ContactMemory:
         """From a state with its contact forces, after loads have jumped."""
@@ -201,7 +205,7 @@ class NonsmoothAlpha(Method):
             far = far_step(contacts, self.smooth_method, state, h, memory)
             return far or self._in_parts(contacts, Standing(state, memory), h)
         except NotConvergedError as failure:  # its equations may be those of another system
-            closed, slides = memory.touches, memory.touches & contacts.at_edge(state)
+            closed, slides = memory.closed, memory.closed & contacts.at_edge(state)
             text = str(failure)
             for marked, what in ((closed & ~slides, "closed"), (slides, "closed and sliding")):
                 if marked.any():
@@ -291,12 +295,14 @@ class NonsmoothAlpha(Method):
 
         What is stiff is not deformed by it, as it is where one of its nodes is pushed out.
         """
-        first, free, touches = begin.state, smooth.point.state, begin.memory.touches.copy()
+        first, free, memory = begin.state, smooth.point.state, begin.memory
         while hit is not None:
-            touches = touches | np.isfinite(hit)
-            if (hit < 1.0).any() or contacts.restitution[np.isfinite(hit)].any():
+            new = np.isfinite(hit)
+            if (hit < 1.0).any() or contacts.restitution[new].any():
                 return None
-            point = Standing(first, begin.memory._replace(touches=touches))
+            touches = once(contacts, smooth.point.state, memory.touches | new)
+            memory = memory._replace(touches=touches, closed=memory.closed | new)
+            point = Standing(first, memory)
             try:
                 smooth = smooth_part(contacts, self.smooth_method, point, free.t - first.t)
             except FAILURES:
@@ -305,7 +311,7 @@ class NonsmoothAlpha(Method):
                 return None
             hit = hits(contacts, point, smooth)
         (state, memory), approach = smooth.point, begin.memory.approach.copy()
-        own = Selection(contacts, touches & ~begin.memory.touches & contacts.pushing(state))
+        own = Selection(contacts, memory.touches & ~begin.memory.closed & contacts.pushing(state))
         # the impulses that make of velocities without these forces those with them
         at, rates = own.here(state), own.here(free).rates()
         change, P = at.rates() - rates, np.zeros_like(rates)
@@ -320,9 +326,8 @@ class NonsmoothAlpha(Method):
         gap = smooth.point.memory.watch.gap
         if gap is None:
             return smooth.point
-        touches = Selection(contacts, contacts.within(gap, TOUCHING))
-        rates = touches.here(smooth.point.state).rates()
-        return self._impulses(contacts, begin.memory.touches, smooth.point, touches, rates, h)
+        touches, point = contacts.marked(contacts.within(gap, TOUCHING)), smooth.point
+        return self._impulses(contacts, begin.memory.closed, point, touches, point.state, h)
 
     def _pushed_out(self, contacts: Contacts, begin: Standing, smooth: Smooth, h: float) -> Standing:
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
@@ -345,11 +350,9 @@ class NonsmoothAlpha(Method):
             raise NotConvergedError(f"{part}: its {part.contacts[place]} is too deep, and cannot be pushed out")
         pushed |= pushing
         pushed[contacts.within(gaps, TOUCHING)] = True
-        touches = Selection(contacts, pushed)
         watch = Watch(until, limits=memory.watch.limits)
         moved = Standing(state, memory._replace(watch=watch))
-        rates = touches.here(begin.state).rates()
-        struck = self._impulses(contacts, begin.memory.touches, moved, touches, rates, h)
+        struck = self._impulses(contacts, begin.memory.closed, moved, pushed, begin.state, h)
         end, gains = balanced(contacts, begin, struck)
         if gains and h > SHORTER * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
@@ -357,25 +360,27 @@ class NonsmoothAlpha(Method):
 
     @np.errstate(over="ignore", invalid="ignore")
     def _impulses(
-        self, contacts: Contacts, closed: BoolArray, point: Standing, touches: Selection, rates: Array, h: float
+        self, contacts: Contacts, closed: BoolArray, point: Standing, touches: BoolArray, first: State, h: float
     ) -> Standing:
-        """After impulses of all that touch, with ``rates`` (k, 3) before; of those that were closed nothing comes back.
+        """After impulses of all that touch, whose rates before are those of the ``first`` state.
 
-        The smooth part begins anew, with the forces of those that do not part.
+        Of those that were closed nothing comes back. The smooth part begins anew with forces of what does not part.
         """
-        (state, memory), own = point, touches.numbers
-        approach = memory.approach.copy()
-        approach[own] = np.maximum(approach[own], -rates[:, 0])
+        (state, memory), every = point, Selection(contacts, touches)
+        rates, approach = every.here(first).rates(), memory.approach.copy()
+        approach[every.numbers] = np.maximum(approach[every.numbers], -rates[:, 0])
+        places = once(contacts, state, touches)
+        which = Selection(contacts, places)
+        own, rates = which.numbers, rates[places[every.numbers]]
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
-        before, state = state, strike(contacts, state, touches, rates, back)
+        before, state = state, strike(contacts, state, which, rates, back)
         memory = memory._replace(approach=approach, watch=after_jump(contacts, memory.watch, before, state))
-        point, touching = Standing(state, memory), contacts.marked(own)
-        state, memory = begun_with_forces(contacts, self.smooth_method, point, touching, h)
+        state, memory = begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touches, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
-            values = errors_after(before, state, touches, back, errors.values)
+            values = errors_after(before, state, which, back, errors.values)
             alpha = alpha._replace(errors=errors._replace(values=values, turned=0.0))  # rounds are between impacts
         return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))
 

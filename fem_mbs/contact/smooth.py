@@ -21,8 +21,8 @@ from fem_mbs.contact.energy import gained
 from fem_mbs.contact.equations import StepInContact
 from fem_mbs.contact.impact import settled
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, still
-from fem_mbs.contact.touching import Touching, touching_of
-from fem_mbs.contact.watch import watched
+from fem_mbs.contact.touching import Touching, once, touching_of
+from fem_mbs.contact.watch import DEEP, watched
 from fem_mbs.contracts import State, Step
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.newton import FAILURES
@@ -67,7 +67,7 @@ def far_step(
     contacts: Contacts, method: GeneralizedAlpha, first: State, h: float, memory: ContactMemory
 ) -> Step | None:
     """A step from where nothing is near to where nothing is: that of the smooth method. None if something may be."""
-    alpha, touches, approach, watch, balance, steps, longest, unlocated, damped, search = memory
+    alpha, touches, closed, approach, watch, balance, steps, longest, unlocated, damped, search = memory
     if watch.gap is not None or watch.first <= first.t:
         return None
     if alpha.before is not None or h > GROWTH * alpha.h and h > alpha.resolves:
@@ -86,7 +86,7 @@ def far_step(
         balance = balance._replace(energy=None)
     longest = longest if h <= longest else h
     counts = steps + 1, longest, unlocated, damped
-    memory = ContactMemory(step.memory, touches, approach, watch, balance, *counts, search)
+    memory = ContactMemory(step.memory, touches, closed, approach, watch, balance, *counts, search)
     report = step.report
     return Step(state, memory, report if report.local_error is None else contacts.report(report), step.error or 0.0)
 
@@ -124,6 +124,11 @@ def part_of(
     smooth = Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
     if watch.gap is None:  # nothing is near
         return smooth
+    alike = memory.closed & ~memory.touches
+    if not impulsive and (watch.gap[alike] < -DEEP * contacts.size[alike]).any():  # they no longer are
+        alpha = point.memory.alpha._replace(predictor=None, convergence=None, matrix=None)
+        point = Standing(point.state, point.memory._replace(alpha=alpha, touches=memory.closed))
+        return part_of(contacts, method, point, h, damped=damped)
     end, gains = balanced(contacts, point, smooth.point)
     left = touches & (watch.gap > TOUCHING * contacts.size) & contacts.pushing(state)
     # beyond the end of a face or an edge, forces jump, too
@@ -135,10 +140,11 @@ def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float
     (state, memory), gap = smooth.point, smooth.point.memory.watch.gap
     if gap is None:
         return smooth.point
-    after = touching(contacts, state, h, gap)
-    point = Standing(state, memory._replace(touches=after))
+    closed = touching(contacts, state, h, gap)
+    after = once(contacts, state, closed)
+    point = Standing(state, memory._replace(touches=after, closed=closed))
     if smooth.jumps:  # and with them the power of what drives the parts
-        return begun_with_forces(contacts, method, point, after, h)
+        return begun_with_forces(contacts, method, point, closed, h)
     if smooth.impulsive or (after != memory.touches).any():
         alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
         return Standing(state, point.memory._replace(alpha=alpha))
@@ -237,15 +243,16 @@ def with_forces(contacts: Contacts, state: State, touches: BoolArray, h: float) 
     """A state with the forces of all that touch and do not part, and which these are."""
     own, stays = Selection(contacts, touches), touches.copy()
     stays[own.numbers] = own.here(state).rates()[:, 0] <= own.still(state, h)
-    return settled(contacts, state, stays, h), stays
+    return settled(contacts, state, once(contacts, state, stays), h), stays
 
 
 def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float) -> ContactMemory:
     """The memory where a smooth part begins anew at a state with its forces."""
     state, memory = point
-    stepper, inner = frame(contacts, method, state, touches)
+    own = once(contacts, state, touches)
+    stepper, inner = frame(contacts, method, state, own)
     alpha = starting(stepper, contacts.open, inner, h, memory.alpha, anew=True)
-    return memory._replace(alpha=alpha, touches=touches, balance=memory.balance._replace(energy=None))
+    return memory._replace(alpha=alpha, touches=own, closed=touches, balance=memory.balance._replace(energy=None))
 
 
 def starting(

@@ -144,7 +144,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth) -> Array | None:
         return None
     numbers, begins, found = np.flatnonzero(gap < np.inf), begin.memory, np.full(contacts.count, np.inf)
     end, size = gap[numbers], contacts.size[numbers]
-    free = np.ones_like(numbers, np.bool_) if smooth.impulsive else ~begins.touches[numbers]
+    free = np.ones_like(numbers, np.bool_) if smooth.impulsive else ~begins.closed[numbers]
     result: BoolArray = (end < -DEEP * size) & free
     if (meets := (end <= TOUCHING * size) & free & ~result).any():
         own = Selection(contacts, numbers[meets])
@@ -156,7 +156,7 @@ def hits(contacts: Contacts, begin: Standing, smooth: Smooth) -> Array | None:
             before = contacts.gaps(system.motion(first), near)
         if (close := (before[numbers] + end < farthest) & free & ~result).any():
             # what rests on each other passes through nothing that it rests on
-            rests = contacts.touched(begins.touches) | contacts.touched(numbers[result])
+            rests = contacts.touched(begins.closed) | contacts.touched(numbers[result])
             apart, own = contacts.touched(numbers[close]) & ~rests, Selection(contacts, numbers[close])
             r0, r1 = (own.here(state).rates()[:, 0] for state in (first, last))
             dips = (r0 < 0.0) & (r1 > 0.0)
