@@ -256,15 +256,17 @@ class DrivenBatch(RelativeBatch):
             if (moved := joint.point_law) is not None:
                 directions, law, size = moved
                 self._moved.put(k, law, joint, size, spread=partial(_along, self._D[which[k]] @ directions))
+        self._moves = bool(self._moved.laws) or bool(self._moved.constant.any())
         # what stays, and what goes with the cosine and the sine of the angles: across the axis cos W + sin axis~ W
         D, W, none = self._D[which], self._W[which], np.zeros((len(which), self._p))
         axis = so3.skew(np.array([joint.axes[0][:, joint.free_axis] for joint in self._driven]))
-        points = self._points_b[which]
+        points, k = self._points_b[which], len(which)
         self._fixed = self._rows_of(points, D, 0.0 * W, self._offset[which])
-        self._cosine = self._rows_of(points, 0.0 * D, W, none)
-        self._sine = self._rows_of(points, 0.0 * D, axis[:, None] @ W, none)
+        turning = [self._rows_of(points, 0.0 * D, own, none) for own in (W, axis[:, None] @ W)]
+        self._turning = np.stack(turning, axis=1).reshape(k, 2, -1)
         ahead = np.array([joint.across() for joint in self._driven])
-        self._ahead = ahead.reshape(-1, 9), (axis @ ahead).reshape(-1, 9)
+        self._ahead = np.stack([ahead.reshape(k, 9), (axis @ ahead).reshape(k, 9)], axis=1)
+        """What goes with the cosine and the sine of the angles, ``(k, 2, ...)``."""
 
     def check_start(self, motion: Motion) -> None:
         """Refuse drives that do not begin where their joints stand."""
@@ -282,22 +284,26 @@ class DrivenBatch(RelativeBatch):
     def at(self, t: float) -> PrescribedRows:
         """Points of driven joints as displaced, and cosine directions, across the axis, at the driven angles."""
         prescribed = self._turned(t, self._angles.at(t))
-        prescribed.rows[self.driven_joints, : self._p, 12] -= self._moved.at(t)
+        if self._moves:
+            prescribed.rows[self.driven_joints, : self._p, 12] -= self._moved.at(t)
         return prescribed
 
     def met(self, motion: Motion) -> PrescribedRows:
         """At the angles of the motion."""
-        p = self.evaluate(motion, None)[2].p[self.driven_joints, :9]
+        return self._turned(motion.t, self._stands(motion)[1])
+
+    def _stands(self, motion: Motion) -> tuple[Array, Array]:
+        """Placements ``(n, 13)`` in a motion, and driven angles ``(k,)`` there."""
+        p = self.evaluate(motion, None)[2].p
         turns = np.array([joint.angle_law is not None for joint in self._driven])
-        along, across = (np.vecdot(weights, p) for weights in self._ahead)
-        return self._turned(motion.t, np.where(turns, np.arctan2(across, along), 0.0))
+        along, across = np.matvec(self._ahead, p[self.driven_joints, :9]).T
+        return p, np.where(turns, np.arctan2(across, along), 0.0)
 
     def _turned(self, t: float, angles: Array) -> PrescribedRows:
-        c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
+        turn = np.array([np.cos(angles), np.sin(angles)]).T
         rows = self._built.copy()
-        rows[self.driven_joints] = self._fixed + c * self._cosine + s * self._sine
-        along, across = self._ahead
-        return PrescribedRows(self, t, angles, rows, c[:, 0] * along + s[:, 0] * across)
+        rows[self.driven_joints] = self._fixed + np.vecmat(turn, self._turning).reshape(self._fixed.shape)
+        return PrescribedRows(self, t, angles, rows, np.vecmat(turn, self._ahead))
 
     def check_behind(self, cosine: Array) -> None:
         """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
@@ -320,13 +326,19 @@ class DrivenBatch(RelativeBatch):
     def row_rates(self, t: float, angles: Array) -> Array:
         """First and second time derivative ``(n, 2, m, 13)`` of the rows at driven ``angles`` (k,)."""
         result = np.zeros((len(self._built), 2, *self._built.shape[1:]))
-        speed, acceleration = self._angles.rates(t, self._end)[..., None, None]
-        c, s = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
-        along, across = c * self._cosine + s * self._sine, c * self._sine - s * self._cosine
-        result[self.driven_joints, 0] = speed * across
-        result[self.driven_joints, 1] = acceleration * across - speed**2 * along
-        result[self.driven_joints, :, : self._p, 12] -= self._moved.rates(t, self._end).swapaxes(0, 1)
+        (speed, acceleration), c, s = self._angles.rates(t, self._end), np.cos(angles), np.sin(angles)
+        bend = speed**2
+        second = -acceleration * s - bend * c, acceleration * c - bend * s
+        rates = np.array([-speed * s, speed * c, *second]).T.reshape(-1, 2, 2) @ self._turning
+        result[self.driven_joints] = rates.reshape(-1, *result.shape[1:])
+        if self._moves:
+            result[self.driven_joints, :, : self._p, 12] -= self._moved.rates(t, self._end).swapaxes(0, 1)
         return result
+
+    def second_rates(self, motion: Motion, times: Sequence[float]) -> Array:
+        p, angles = self._stands(motion)
+        rows = np.stack([self.row_rates(t, angles)[:, 1] for t in times])
+        return np.matvec(rows, p).reshape(len(times), -1)[:, self._closed]
 
     def astray(self, end: StepEnd) -> str:
         """Drives that jump by whole turns meet the equations, too."""

@@ -6,6 +6,7 @@ And how nodes, elements and joints are taken by their names.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -230,6 +231,12 @@ class ConstraintBatch(Batch):
     def rates(self, context: Any) -> Rates | None:
         """Partial derivatives against time; None if nothing depends on it."""
         return None
+
+    def second_rates(self, motion: Motion, times: Sequence[float]) -> Array:
+        """Second derivatives ``(len(times), m)`` against time, of the motion where it stands, however it is driven."""
+        at = [replace(motion, t=t) for t in times]
+        rates = [self.rates(self.evaluate(own, self.met(own))[2]) for own in at]
+        return np.stack([np.zeros(len(self.cell)) if own is None else own.second for own in rates])
 
     def stiffness(self, context: Any, multipliers: Array) -> Array:
         """Geometric stiffness ``D(B^T lambda) = sum lambda H``, ``(n, b, b)``.

@@ -18,7 +18,6 @@ changes in one step, and in neither of those beside it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -154,11 +153,7 @@ class DrivesWithinSteps:
                 continue
             motion, (times, share) = self._system.motion(before), looks_within(before.t, after.t - before.t, k)
             for number, (joints, rows) in enumerate(self._driven):
-                # where the joints stand, however far they are driven from there within the step
-                instants = [replace(motion, t=t) for t in times]
-                found = [joints.rates(joints.evaluate(at, joints.met(at))[2]) for at in instants]
-                seconds = np.stack([np.zeros(rows.stop - rows.start) if own is None else own.second for own in found])
-                seconds = seconds * self._system.constraint_weight[rows]
+                seconds = joints.second_rates(motion, times) * self._system.constraint_weight[rows]
                 least = max(ROUNDING / (after.t - before.t) ** 2, LARGE * np.abs(seconds).max())
                 unlike = unlike_parabola(seconds, share) & (np.ptp(seconds, axis=0) > least)
                 lasting, self._unlike[number] = unlike & self._unlike[number], unlike

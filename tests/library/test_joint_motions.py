@@ -7,7 +7,7 @@ prints what docs/joints.md sums up.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from motions import differences, fitted_order, random_step
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Constraint, Node
+from fem_mbs.contracts import Constraint, ConstraintBatch, Node
 from fem_mbs.elements import (
     ConstantVelocityJoint,
     CylindricalJoint,
@@ -35,8 +35,11 @@ from fem_mbs.elements import (
     RigidBody,
     ScrewJoint,
     SphericalJoint,
+    SpinUp,
     UniversalJoint,
 )
+from fem_mbs.lie import so3
+from fem_mbs.system.system import System
 
 GROUPS = ("R3xSO3", "SE3")
 HINGE = np.array([1.0, 3.0, 0.5]) / np.sqrt(10.25)
@@ -284,3 +287,25 @@ def table() -> None:
 
 if __name__ == "__main__":
     table()
+
+
+def test_second_rates_are_asked_without_the_rest() -> None:
+    """At several times, and wherever joints stand, some of which are driven, by functions with rates and without."""
+    model, rng, last = mbs.Model(), np.random.default_rng(1), None
+    for k, drive in enumerate((SpinUp(1.0, 0.3), lambda t: np.sin(2.0 * t), None, SpinUp(-2.0, 0.4))):
+        node = model.add_node((k + 0.5, 0, 0))
+        model.add(RigidBody(node, 1.0, (1, 2, 2.5)))
+        model.add(RevoluteJoint(last or model.ground, node, (0, 1, 0.2 * k), point=(k, 0, 0), drive=drive))
+        last = node
+    moved = model.add_node((9, 0, 0))
+    model.add(RigidBody(moved, 1.0, (1, 2, 2.5)))
+    model.add(FixedJoint(model.ground, moved, displacement=lambda t: (t * t, 0.0, np.sin(t))))
+    system = System(model)
+    rest, turns = system.at_rest(), so3.exp(0.1 * rng.normal(size=(system.n, 3)))
+    motion = replace(rest, R=rest.R @ turns, x=rest.x + 0.1 * rng.normal(size=rest.x.shape))
+    driven = [batch for batch in system.constraint_batches if batch.driven]
+    assert sum(len(batch.nodes) for batch in driven) >= 5
+    for batch in driven:
+        found, times = batch.second_rates(motion, (0.1, 0.15, 0.2, 0.4)), (0.1, 0.15, 0.2, 0.4)
+        assert np.abs(found).max() > 1.0
+        np.testing.assert_allclose(found, ConstraintBatch.second_rates(batch, motion, times), atol=1e-13)
