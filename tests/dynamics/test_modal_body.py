@@ -158,7 +158,6 @@ def test_clamped_shapes_on_a_hinge_give_a_hinged_beam() -> None:
     assert (excess < [1e-3, 5e-3]).all()
 
 
-@pytest.mark.ci
 def test_without_amplitudes_it_moves_like_a_rigid_body() -> None:
     """Modes that are very stiff and coupled to nothing leave a rigid body with the same masses."""
     paths = []
@@ -169,7 +168,7 @@ def test_without_amplitudes_it_moves_like_a_rigid_body() -> None:
             model.add(ModalBody(node, MASS, INERTIA, [1.0], [1e4], center_of_mass=(0.1, 0.2, 0.0)))
         else:
             model.add(RigidBody(node, MASS, INERTIA, (0.1, 0.2, 0.0)))
-        paths.append(mbs.simulate(model, 0.5, 0.005).position(node))
+        paths.append(mbs.simulate(model, 0.1, 0.01).position(node))
     assert np.allclose(*paths, atol=1e-9)
 
 

@@ -16,6 +16,7 @@ from fem_mbs.elements import (
     FixedJoint,
     Force,
     Maxwell,
+    ModalBody,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -75,6 +76,18 @@ def test_what_a_blow_leaves_is_the_smallest_change(group: str, caplog: pytest.Lo
     J = 2.0 / (1.0 + 0.25 / 0.1)
     np.testing.assert_allclose(after.velocity(model_2.nodes[2])[0], (2.0 - J) * way, atol=1e-12)
     assert len(caplog.messages) == 1 and "it is stopped" in caplog.text
+
+
+def test_amplitudes_go_on_with_the_momentum_that_they_had() -> None:
+    """Where the node of their body is stopped, which they moved with."""
+    model = mbs.Model()
+    node = model.add_node((0, 0, 0), velocity=(2, 0, 0))
+    model.add(ModalBody(node, 1.0, (1, 1, 1), [0.4], [15.0], translation=[[0.3], [0], [0]]))
+    state = mbs.simulate(model, 0.1, 0.1).state(-1)
+    held = replace_velocities(model)
+    held.fix(held.nodes[1])
+    after = mbs.simulate(held, 0.2, 0.1, initial=state).state(0)
+    assert after.udot == pytest.approx([0.3 * 2.0 / 0.4], rel=1e-9) and not after.v[1].any()
 
 
 def replace_velocities(model: mbs.Model) -> mbs.Model:
