@@ -350,6 +350,6 @@ def values(steps: Array) -> Array:
 
 def test_the_step_changes_seldom_in_steady_motion() -> None:
     """Each change costs an evaluation; the deadband keeps the step through small differences."""
-    solution = mbs.simulate(top("SE3"), 0.2, mbs.VariableStep(1e-2, largest=0.01))
+    solution = mbs.simulate(top("SE3"), 0.1, mbs.VariableStep(1e-2, largest=0.01))
     changes = values(solution.stats.step_sizes[:-2]) > 1e-6
     assert changes.sum() < 0.1 * len(changes)

@@ -438,6 +438,16 @@ def test_the_diameter_turns_and_moves_with_a_model(name: str) -> None:
     assert there == pytest.approx(here, rel=1e-12)
 
 
+def test_the_diameter_is_that_of_nodes_and_joints() -> None:
+    """Of places at 1, 3 and 5 m, however nodes are turned."""
+    model = mbs.Model()
+    a, b = (model.add_node((x, 0, 0), so3.exp(np.array([0.3, x, -0.5]))) for x in (1.0, 5.0))
+    for node in (a, b):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(SphericalJoint(a, b, point=(3, 0, 0)))
+    assert mbs.System(model).diameter == pytest.approx(4.0, rel=1e-12)
+
+
 def test_the_diameter_grows_with_a_model() -> None:
     assert np.divide(*(mbs.System(machine(own)).diameter / own.m for own in UNITS)) == 1.0
 

@@ -44,7 +44,7 @@ def energies(model: mbs.Model, h: float, fastest: float = np.inf) -> mbs.Solutio
         node.velocity, node.angular_velocity = (
             fastest / turns * np.array(rate) for rate in (node.velocity, node.angular_velocity)
         )
-    total = mbs.simulate(model, 0.6, h).energy.total
+    total = mbs.simulate(model, 0.4, h).energy.total
     return total / total[0]
 
 
