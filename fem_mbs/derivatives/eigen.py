@@ -19,6 +19,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import State
+from fem_mbs.contracts.public import misfit
 from fem_mbs.derivatives.equilibria import moved
 from fem_mbs.derivatives.parameters import STEP, Variation
 from fem_mbs.errors import ModelError
@@ -93,7 +94,12 @@ def analysed(
         at = {} if state is None else {"initial" if function is buckling else "state": state}
         if twice := at.keys() & options.keys():
             raise ModelError(f"Sensitivities.about: {twice.pop()} is the one of at=, which moves with the parameters")
-        return function(model, **at, **options)
+        try:
+            return function(model, **at, **options)
+        except TypeError:
+            if why := misfit(function, [model], at | options, False):
+                raise ModelError(f"{'Sensitivities.about' if at else 'sensitivities'}: of: {why}") from None
+            raise
 
     found, notes = ask(of, *here, arguments), list[str]()
     others: list[Any]

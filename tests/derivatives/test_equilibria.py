@@ -447,6 +447,8 @@ def test_refused() -> None:
     """By name."""
     with pytest.raises(mbs.ModelError, match="modes: has no argument 't_end'"):
         mbs.sensitivities(cantilever, {"EI": 2.0}, 1.0, of=mbs.modes)
+    with pytest.raises(mbs.ModelError, match="sensitivities: of: has no argument 't_end'; it takes model"):
+        mbs.sensitivities(cantilever, {"EI": 2.0}, 1.0, of=lambda model: 1.0)
     with pytest.raises(mbs.ModelError, match="limits are of paths of mbs.statics"):
         (found := mbs.sensitivities(cantilever, {"EI": 2.0}, of=mbs.modes)).limits()
     with pytest.raises(mbs.ModelError, match="the function must return numbers"):
