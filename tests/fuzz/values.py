@@ -179,6 +179,14 @@ REDUCED = Reduction(
 )
 
 
+@cache
+def loose() -> mbs.LinearModel:
+    """A part that nothing holds."""
+    model = mbs.Model()
+    Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, elements=2)
+    return mbs.linearize(model)
+
+
 ROTORS = ("campbell", "unbalance_response", "steady_spin")
 SOURCES = ("solid", "abaqus", "calculix", "nastran", "ansys")
 
@@ -240,7 +248,8 @@ def good(hint: Any, name: str, w: SimpleNamespace, label: str) -> Any:
     if base is int:
         return int(rng.integers(2, 4))
     if base is float:
-        return float(rng.uniform(0.05, 0.95))
+        bound = getattr(rule, "keywords", {}).get("high")
+        return float(rng.uniform(0.05, 0.95)) * min(1.0, bound or 1.0)
     if base is str:
         return f"name {rng.integers(10**9)}"
     if get_origin(base) is collections.abc.Callable or base is collections.abc.Callable:
@@ -343,6 +352,18 @@ SPECIAL: dict[str, Any] = {
         f"Reduction.ansys.{name}": lambda w, k=k: dumped(w.folder, BRICK)[k]
         for k, name in enumerate(("stiffness", "mass", "mapping", "nodes"))
     },
+    **{
+        f"{kind}.{call}.node": lambda w, held=held: pick(
+            [*getattr(w, held).nodes[1:], getattr(w, held).nodes[-1].name], w
+        )
+        for kind, held in (
+            ("Solution", "model"),
+            *((kind, "stiff") for kind in ("StaticSolution", "Modes", "Buckling")),
+        )
+        for call in ("position displacement rotation rotation_vector velocity angular_velocity acceleration").split()
+    },
+    "Reduction.model.linear": lambda w: loose(),
+    "Reduction.model.interfaces": lambda w: {"end": Interface.rigid([2])},
     "Reduction.nastran.matrices": lambda w: punched(w.folder, BRICK, "free")[0],
     "Reduction.nastran.bulk": lambda w: punched(w.folder, BRICK, "free")[1],
     "Bearing.stiffness": lambda w: (1e3, 2e3),
