@@ -16,12 +16,12 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Kind, Motion, Node, writable
+from fem_mbs.elements.shapes import Box
 from fem_mbs.errors import FemMbsError, ModelError, needed
 from fem_mbs.files.scene import Scene, acting_contacts, symbol_size
 from fem_mbs.system.system import System
 
-CORNERS = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3, indexing="ij")).reshape(3, 8).T
-FACES = np.array([(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)])
+CORNERS, ((_, FACES),) = Box((1, 1, 1)).faces(0)
 NO_LINES = np.empty((0, 2), np.intp)
 STATIONS = 5
 COLORS = {
