@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     Bearing,
     Box,
     Capsule,
+    Contact,
     CrossFlow,
     FixedJoint,
     FlexibleBody,
@@ -36,6 +37,7 @@ from fem_mbs.elements import (
     Junction,
     Maxwell,
     NodeSensor,
+    Plane,
     PointMass,
     Ramp,
     Reduction,
@@ -112,6 +114,7 @@ def world(rng: Generator, group: str = "R3xSO3") -> SimpleNamespace:
     load = model.add(Force(bob, (0.1, 0, 0)))
     shell = Shell.rectangle(model, (5, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(1, 1), name="sheet")
     flexible = model.add(FlexibleBody.place(model, REDUCED, (8.0, 0, 0), name="brick"), name="brick body")
+    floored(model, bob)
     run = mbs.simulate(model, 0.03, 0.01)
     stiff, meshed = cantilever(group), mbs.Model(group)
     structure = beams_from_mesh(meshed, portal(), SECTION)
@@ -165,11 +168,18 @@ def analysed() -> dict[str, Any]:
     }
 
 
+def floored(model: mbs.Model, node: mbs.Node) -> None:
+    """A floor that a node does not reach."""
+    floor = Contact(model.ground, node, Plane((0, 0, 1), (0, 0, -9)), Ball(0.1), restitution=0.5, stiffness=1e3)
+    model.add(floor, name="floor")
+
+
 def cantilever(group: str = "R3xSO3") -> mbs.Model:
     model = mbs.Model(group, gravity=(0, 0, -1.0))
     beam = Beam.line(model, (0, 0, 0), (1, 0, 0), SECTION, elements=3, name="bar")
     model.fix(beam.nodes[0])
     model.add(Force(beam.nodes[-1], (-0.1, 0, 0)))
+    floored(model, beam.nodes[-1])
     return model
 
 
@@ -362,6 +372,12 @@ SPECIAL: dict[str, Any] = {
         )
         for call in ("position displacement rotation rotation_vector velocity angular_velocity acceleration").split()
     },
+    **{
+        f"{kind}.{call}.contact": lambda w, held=held: pick(["floor", getattr(w, held)["floor"]], w)
+        for kind, held in (("Solution", "model"), ("StaticSolution", "stiff"))
+        for call in ("contact_force", "contact_losses", "gap", "impulses", "touching")
+    },
+    "RigidBody.solid.shape": lambda w: Ball(0.1),
     "Reduction.model.linear": lambda w: loose(),
     "Reduction.model.interfaces": lambda w: {"end": Interface.rigid([2])},
     "Reduction.nastran.matrices": lambda w: punched(w.folder, BRICK, "free")[0],
