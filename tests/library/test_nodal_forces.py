@@ -45,7 +45,7 @@ def run() -> mbs.Solution:
     model.add(Bushing(beam.nodes[-1], tip, stiffness, 1e-3 * stiffness, point=(0.6, 0, -0.02)), name="mount")
     model.add(SpringDamper(model.ground, tip, 30.0, 0.2, point_a=(0.6, 0.2, -0.5), free_length=0.3), name="spring")
     model.add(Force(tip, lambda t: (0.0, 2.0 * np.sin(9.0 * t), 0.0), point=(0.62, 0, -0.1)), name="push")
-    return mbs.simulate(model, 0.03, 0.005, mbs.GeneralizedAlpha(rho_inf=0.8, formulation="index3"))
+    return mbs.simulate(model, 0.006, 0.001, mbs.GeneralizedAlpha(rho_inf=0.8, formulation="index3"))
 
 
 def test_at_every_node_they_add_up_to_zero() -> None:
