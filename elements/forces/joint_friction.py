@@ -74,6 +74,9 @@ LARGE = 10.0
 MOST = 9.0
 """Static over kinetic coefficient up to which bristles never bring energy."""
 
+STRIBECK = 10.0
+"""Rate of the Stribeck effect against that of creeping, unless it is given."""
+
 
 @checked
 class JointFriction(CoordinateElement):
@@ -103,8 +106,9 @@ class JointFriction(CoordinateElement):
     creep : float
         Rate at which regularised friction reaches the static coefficient, m/s or rad/s; below it a joint creeps, in
         place of sticking.
-    stribeck : float
-        Rate over which the coefficient falls from the static to the kinetic one, m/s or rad/s.
+    stribeck : float, optional
+        Rate over which the coefficient falls from the static to the kinetic one, m/s or rad/s; by default ten times
+        ``creep``.
     bristle : float, optional
         With it, the LuGre model: how far bristles bend before they slip, m or rad. A joint then sticks elastically
         instead of creeping.
@@ -139,7 +143,7 @@ class JointFriction(CoordinateElement):
         reactions: bool = True,
         viscous: NotNegative = 0.0,
         creep: Positive = 1e-3,
-        stribeck: Positive = 1e-2,
+        stribeck: Positive | None = None,
         bristle: Positive | None = None,
         coordinate: str | None = None,
     ) -> None:
@@ -167,7 +171,8 @@ class JointFriction(CoordinateElement):
         if not preload and not self.pressing:
             more = "length or thrust_radius, with which moments or thrust press" if reactions else "reactions=True"
             raise ModelError(f"{label}: nothing presses; give a preload, or {more}")
-        self.viscous, self.creep, self.stribeck, self.bristle = viscous, creep, stribeck, bristle
+        self.viscous, self.creep, self.bristle = viscous, creep, bristle
+        self.stribeck, self._usual = stribeck or STRIBECK * creep, stribeck is None
         if bristle is not None:
             bristle_variable = InternalVariable("bristle", "state", size=bristle, unit="rad" if turns else "m")
             self.internal_variables = (*self.internal_variables, bristle_variable)
@@ -182,6 +187,13 @@ class JointFriction(CoordinateElement):
                     f"its {name} is {size:.3g} in a model that extends over {around.extent:.3g}; look at the units of "
                     f"its {name}"
                 )
+
+    @property
+    def slow(self) -> float:
+        """Rate below which it creeps; with bristles, over which a Stribeck effect goes that was not given."""
+        if self.bristle is None:
+            return self.creep
+        return self.stribeck if self._usual and self.static > self.kinetic else 0.0
 
     def batch_key(self) -> Hashable:
         """Those with bristles, and those on which other reactions press, apart."""
@@ -215,7 +227,7 @@ class FrictionBatch(CoordinateLawBatch):
             np.array([getattr(element, name) for element in elements]) for name in names
         )
         self.preload = np.array([element.arm * element.preload for element in elements])
-        self._bends = np.minimum(self.creep, self.stribeck)
+        self._bends, self._slow = np.minimum(self.creep, self.stribeck), np.array([own.slow for own in elements])
         if parts := [rows for rows, _ in elements[0].pressing]:
             every = [row for rows in parts for row in rows]
             self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
@@ -265,6 +277,11 @@ class FrictionBatch(CoordinateLawBatch):
             return False
         d = self._sizes(change.multipliers[self.reads])
         return bool((self._weights * d**2 > allowed * (context.prescribed.parts + d)).any())
+
+    def creeping(self, motion: Motion, length: float) -> Array:
+        V = self.coordinates.velocities(motion)
+        rates = np.abs(np.vecdot(self.coordinates.evaluate(motion).gradient, V))
+        return np.where(rates < self._slow, rates, 0.0) / (1.0 if self._angle else length)
 
     def by_multipliers(self, context: Acting) -> Array:
         """The load, and nothing else, depends on the reactions."""

@@ -279,6 +279,10 @@ class ElementBatch(Batch):
         """What cells carry over what a mesh of their size can follow, ``(n,)``, and what to say of one above 1."""
         raise MissingMethodError(f"{type(self).__name__} does not know what its cells can follow")
 
+    def creeping(self, motion: Motion, length: float) -> Array:
+        """How fast what rubs creeps, ``(n,)``, in rad/s or over a length; zero for what slides or sticks."""
+        raise MissingMethodError(f"{type(self).__name__} does not creep")
+
     def waves(self, R: Array, turns: Array) -> Array:
         """How much cells turn in a small motion, and what of it changes from node to node, ``(2, n)``.
 

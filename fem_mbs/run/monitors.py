@@ -127,6 +127,53 @@ class CoarseMeshes:
         self._left = left
 
 
+CREPT = 0.01
+"""A way, in rad or against the extent of the model, that should have been none."""
+
+
+class Creeping:
+    """Adds up how far what rubs creeps, in place of sticking or sliding, see :class:`ElementBatch`."""
+
+    def __init__(self, steps: StepSequence) -> None:
+        self._system = steps.system
+        self._ways = [np.zeros(len(batch.owners)) for batch in self._system.creeps]
+        self._last: State | None = None
+        self._seen = -np.inf
+
+    def look(self, reached: Reached) -> None:
+        """At one of so many steps."""
+        if not np.isfinite(self._seen):
+            self._seen = reached.after(1)[0].t
+        self._last = reached.states[-1]
+        for state in reached.every(EVERY):
+            self._look(state)
+
+    def warning(self) -> str:
+        """Who has crept how far; empty if that is next to nothing."""
+        if self._last is not None:
+            self._look(self._last)
+        pairs = zip(self._system.creeps, self._ways, strict=True)
+        far = [
+            f"{batch.owners[k]} by {ways[k]:.2g}"
+            for batch, ways in pairs
+            for k in np.flatnonzero(ways > CREPT).tolist()
+        ]
+        if not far:
+            return ""
+        return (
+            f"friction is slower than it is made for: {listed(far, '; ')} (rad, or extents of the model), at rates "
+            "below creep, or with bristles below stribeck: 0.001 and 0.01, in any units, unless they are given. Give "
+            "creep= 100 times and stribeck= 10 times below the rates of interest; with bristle= a JointFriction sticks "
+            "in place of creeping"
+        )
+
+    def _look(self, state: State) -> None:
+        motion, h = self._system.motion(state), state.t - self._seen
+        for batch, ways in zip(self._system.creeps, self._ways, strict=True):
+            ways += h * batch.creeping(motion, self._system.length)
+        self._seen = state.t
+
+
 SUDDEN, LARGE = 10.0, 0.05
 """A change of velocity against those in the steps beside it, and against the largest velocity, that is a jump."""
 LEAP = 0.25

@@ -8,11 +8,24 @@ import numpy as np
 import pytest
 from minimal import assert_second_order, solved
 from scipy.optimize import brentq
+from units import Units
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import joints
-from fem_mbs.elements import Force, JointFriction, PrismaticJoint, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Ball,
+    Contact,
+    Force,
+    GeneralJoint,
+    JointFriction,
+    Plane,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    SpringDamper,
+)
 from fem_mbs.newton import solve
 
 GROUPS = ("SE3", pytest.param("R3xSO3", marks=pytest.mark.slow))
@@ -249,3 +262,55 @@ def test_a_hinge_that_jams_at_the_start_is_told_by_its_reactions() -> None:
         match="JointFriction 1' on RevoluteJoint 'RevoluteJoint 1': reactions that friction makes press",
     ):
         mbs.start(mbs.System(model))
+
+
+def rubbing(units: Units, bristle: float | None, **given: float) -> mbs.Model:
+    """A block on a belt of 0.1 m/s, held by a spring from where it slips back; 1 s."""
+    m, kg = units.m, units.kg
+    model = mbs.Model(gravity=tuple(units.g))
+    speed = 0.1 * m / units.s
+    block, far = (model.add_node((x * m, 0, 0), name=name) for x, name in ((0, "block"), (-1, "far")))
+    belt = model.add_node((0, 0, 0), velocity=(speed, 0, 0))
+    model.fix(far)
+    for node in (block, belt):
+        model.add(RigidBody(node, kg, (0.01 * kg * m**2,) * 3))
+    model.add(PrismaticJoint(model.ground, belt, (1, 0, 0), drive=lambda t: speed * t))
+    guide = model.add(PrismaticJoint(belt, block, (1, 0, 0)))
+    own = {} if bristle is None else {"bristle": bristle * m}
+    model.add(JointFriction(guide, 0.3, 0.5, **own, **{name: v * m / units.s for name, v in given.items()}))
+    model.add(SpringDamper(far, block, 50.0 * units.N / m, 0.0))
+    return model
+
+
+@pytest.mark.parametrize("bristle", [None, 1e-4])
+def test_a_run_says_that_friction_creeps_in_its_units(bristle: float | None, caplog: pytest.LogCaptureFixture) -> None:
+    """In m and ms defaults are 1 and 10 m/s: nothing sticks, or all of the belt is below the Stribeck speed."""
+    ends = []
+    for units, given, told in (
+        (Units(), {}, False),
+        (Units(s=1000.0), {}, True),
+        (Units(s=1000.0), {"creep": 1e-3}, False),
+    ):
+        caplog.clear()
+        model = rubbing(units, bristle, **given)
+        # with bristles from where it slips, after 1 s
+        solution = mbs.simulate(model, (1.0 if bristle is None else 1.4) * units.s, 0.005 * units.s)
+        assert ("JointFriction 1' by" in caplog.text and "slower than it is made for" in caplog.text) is told
+        ends.append(solution.position("block")[-1, 0])
+    assert ends[2] == pytest.approx(ends[0], rel=1e-3)
+    assert abs(ends[1] - ends[0]) > 0.05 * ends[0]
+
+
+def test_a_run_says_that_what_yields_creeps(caplog: pytest.LogCaptureFixture) -> None:
+    """A box on a slope that should hold it, in m and in mm a second: 1 mm/s, or 1 m/s in place of it."""
+    law = {"friction": 0.5, "stiffness": 1e5, "restitution": 0.5}
+    for creep, told in ((1e-3, False), (1.0, True)):
+        caplog.clear()
+        model = mbs.Model(gravity=(2.0, 0, -9.6))
+        box = model.add_node((0, 0, 0.1))
+        model.add(RigidBody(box, 1.0, (0.01, 0.01, 0.01)))
+        model.add(Contact(model.ground, box, Plane((0, 0, 1)), Ball(0.1), **law, creep=creep))
+        model.add(GeneralJoint(model.ground, box, (False, False, False), (True, True, True)))
+        solution = mbs.simulate(model, 0.5, 0.01)
+        assert ("Contact 1' by" in caplog.text) is told
+        assert bool(solution.position(box)[-1, 0] > 0.01) is told
