@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache, partial
 from math import isclose
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -147,6 +148,18 @@ class Trial(NamedTuple):
     """The unknowns after it."""
 
 
+class Ahead(NamedTuple):
+    """What a step will ask for, worked off in one call."""
+
+    call: Callable[[], int]
+    matrices: list[int]
+    """Numbers of those that correct trials; 0 where no correction is kept."""
+    given: Array
+    """The rows that kernels have read at last."""
+    ended: Array | None
+    """Those to which it leads, if it goes to the end of the step."""
+
+
 class Row(NamedTuple):
     """What a step begins or ends with, one part after the other."""
 
@@ -261,7 +274,10 @@ class StepLines:
         self._count, self._current = 0, 0
         """Matrices of this step that there are, and the last that was asked for."""
         self._asked, self._before, self._usual = "", "", ""
-        """What this step has asked for: a (t)rial, the (m)atrix there, a (c)orrection; the last, and the last two."""
+        """What this step has asked for: a (t)rial, the (m)atrix there, a (c)orrection; the last; what both began with.
+        """
+        self._certain = False
+        """Whether both asked for nothing else, so that it is known where a step ends."""
         self._trials, self._done = 0, 0
         """Trials of this step, and those that were worked off."""
         self._sizes, self._lost = np.zeros((MOST_TRIALS, 3)), np.zeros(MOST_TRIALS)
@@ -269,7 +285,7 @@ class StepLines:
         """Where what is written of later matrices goes."""
         places = self._lu[0], *(place for place, _ in self._stored)
         self._to_others = [(program.where(place), self._elsewhere[k : k + 1]) for k, place in enumerate(places)]
-        self._in_turn = dict[Any, tuple[Callable[[], int], list[int], Array]]()
+        self._in_turn = dict[Any, Ahead]()
 
     # the beginning of a step
 
@@ -328,12 +344,10 @@ class StepLines:
             self._work_off()
         if number < self._done and rows is self._rows[number]:
             force, constraint, length = self._tries[number]
-            self._latest = Trial(rows, (force, constraint), self._matrices[number], length, self._rows[number + 1])
-        else:
-            if not self._count:
-                self._make(rows)
-            self._latest = self._corrected(rows)
-        return self._latest
+            return Trial(rows, (force, constraint), self._matrices[number], length, self._rows[number + 1])
+        if not self._count:
+            self._make(rows)
+        return self._corrected(rows)
 
     def size(self, trial: Trial) -> tuple[float, float]:
         """Relative residuals of forces and constraints."""
@@ -350,10 +364,10 @@ class StepLines:
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
         self._asked += "c"
-        if trial.matrix != matrix:
-            self._only_asked()
-            self._latest = trial = self._corrected(rows)
-        return trial
+        if trial.matrix == matrix:
+            return trial
+        self._only_asked()
+        return self._corrected(rows)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -366,11 +380,11 @@ class StepLines:
 
     def _work_off(self) -> None:
         """In one call, what the last steps have asked for."""
-        key = self._usual, self._known is not None
+        key = self._usual, self._certain, self._known is not None
         known = self._in_turn.get(key)
         if known is None:
             known = self._in_turn[key] = self._calls(*key)
-        call, self._matrices, self._ended = known
+        call, self._matrices, given, self._ended = known
         if self._known is not None:
             self._errors[:5] = self._known
         self._room()
@@ -383,10 +397,10 @@ class StepLines:
             self._use(0)
         else:
             self._count, self._done = count, len(self._matrices)
-            self._given, self._tries = self._rows[self._done - 1], self._sizes.tolist()
+            self._given, self._tries = given, self._sizes.tolist()
 
-    def _calls(self, asked: str, carries: bool) -> tuple[Callable[[], int], list[int], Array]:
-        """What works this off, numbers of the matrices by which it corrects trials, and where it leads."""
+    def _calls(self, asked: str, certain: bool, carries: bool) -> Ahead:
+        """What works this off."""
         calls, matrices, made, rows = [self._guess, (self._rows[0], self._unknown)], list[int](), 0, self._rows[0]
         for k, own in enumerate(asked[1:].split("t")):
             if "m" in own:
@@ -397,19 +411,27 @@ class StepLines:
                 made += 1
             calls += [self._trial, (self._sizes[k], self._tried)]
             matrices.append(made if own else 0)
-            given = rows
+            last = rows
             if own:
                 rows = self._rows[k + 1]
                 calls += [(rows, self._after), (self._unknown, self._after)]
+        if not certain:
+            return Ahead(self._program.in_turn(calls), matrices, rows, None)
         calls += [self._end]
         if self._closes:
             calls += [(self._errors[5], self._unknown[self._Z])]
-        return self._program.in_turn([*calls, (self._unknown, given), *([self._carry] * carries)]), matrices, rows
+        calls += [(self._unknown, last), *([self._carry] * carries)]
+        return Ahead(self._program.in_turn(calls), matrices, last, rows)
 
-    def _can_be_ahead(self, rows: Array) -> bool:
-        """Whether all that a step with this solution has asked for can be worked off before it asks."""
-        simple = self._trials <= MOST_TRIALS and self._asked[:2] == "tm" and "cm" not in self._asked
-        return simple and (rows is self._latest.rows or rows is self._latest.after)
+    def _look_ahead(self) -> None:
+        """What the next step will ask for, most likely."""
+        asked, before, self._before = self._asked, self._before, self._asked
+        if asked != self._usual or not self._certain:
+            both = commonprefix([asked, before])
+            parts = both.split("cm")[0].split("t")[1 : 1 + MOST_TRIALS]
+            usual = "".join(f"t{own or 'c'}" for own in parts)
+            self._certain = asked == before and asked.count("t") == len(parts) and "cm" not in asked
+            self._usual = "" if usual[:2] != "tm" else asked if self._certain else usual
 
     def _room(self) -> None:
         """Memory of a further matrix."""
@@ -466,8 +488,7 @@ class StepLines:
             self._only_asked()
         if not self._done or rows is not self._ended:
             self._run(self._end, rows)
-        self._usual = self._asked if self._asked == self._before and self._can_be_ahead(rows) else ""
-        self._before = self._asked
+        self._look_ahead()
         judged = self._judged.tolist()
         squares, local, speeds = judged[:3], judged[3], judged[4:]
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]

@@ -242,11 +242,11 @@ def test_what_a_step_asks_for_may_come_in_one_call(make: Any, h: float, monkeypa
     runs = [run()]
     assert len(calls) > 20
     begin = StepLines.begin
-    for ahead in ("tmc", "tmctmct", "tmctctmc"):
+    for ahead in (("tmc", True), ("tmctmct", True), ("tmctctmc", True), ("tmctmc", False)):
 
-        def other(self: StepLines, *given: Any, ahead: str = ahead) -> Any:
+        def other(self: StepLines, *given: Any, ahead: tuple[str, bool] = ahead) -> Any:
             guess = begin(self, *given)
-            self._usual = ahead
+            self._usual, self._certain = ahead
             return guess
 
         with monkeypatch.context() as context:
