@@ -37,7 +37,6 @@ from fem_mbs.elements import (
     Junction,
     Maxwell,
     NodeSensor,
-    Plane,
     PointMass,
     Ramp,
     Reduction,
@@ -170,7 +169,7 @@ def analysed() -> dict[str, Any]:
 
 def floored(model: mbs.Model, node: mbs.Node) -> None:
     """A floor that a node does not reach."""
-    floor = Contact(model.ground, node, Plane((0, 0, 1), (0, 0, -9)), Ball(0.1), restitution=0.5, stiffness=1e3)
+    floor = Contact(model.ground, node, Box((9, 9, 1), center=(0, 0, -9)), Ball(0.1), restitution=0.5, stiffness=1e3)
     model.add(floor, name="floor")
 
 
