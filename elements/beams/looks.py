@@ -168,7 +168,14 @@ def doubts(beam: Beam, around: ModelContext) -> Iterator[str]:
             " (docs/beams.md)"
         )
     angle, needed = _bending(beam, around, section.stiffness)
-    if angle > BENDING:
+    if angle > np.pi:
+        size = float(beam.length.max())
+        yield (
+            f"its loads can bend it to a radius of {size / angle:.2g}, and its elements are {size:.2g} long: it hangs "
+            "like a cable, which bends near clamped ends alone, where that is not seen; hinged ends need no more. Else "
+            "look at its loads, its section and their units"
+        )
+    elif angle > BENDING:
         remedy = (
             f"give it some {needed} elements" if needed <= MOST else "look at its loads, its section and their units"
         )
