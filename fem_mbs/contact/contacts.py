@@ -230,12 +230,16 @@ class Contacts:
         """Values of internal variables ``(k,)`` with something added to those that are not of contacts."""
         return self._put(values, values[self._kept] + own)
 
+    def remembered(self, state: State) -> Array:
+        """What each contact carries, ``(C, 8)``."""
+        numbers, values = self.carried(state)
+        result = np.zeros((self.count, len(CARRIED)))
+        result[numbers] = values
+        return result
+
     def forces(self, state: State) -> Array:
         """Of contact, normal and along two tangents, ``(C, 3)``."""
-        numbers, values = self.carried(state)
-        result = np.zeros((self.count, 3))
-        result[numbers] = values[:, FORCES]
-        return result
+        return self.remembered(state)[:, FORCES]
 
     def pushing(self, state: State, light: float = 0.0) -> BoolArray:
         """Contacts ``(C,)`` with a force, or with more than what is ``light`` beside the largest."""

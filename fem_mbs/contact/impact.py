@@ -35,6 +35,8 @@ SHAKEN = 1e-6
 """Share of the extent, or of velocities, for differences."""
 MOST = 2.0
 """Errors of velocities over the largest velocity before an impact, which no motion beside exceeds by more."""
+ONCE_MORE = 1.0 + 1e-9
+"""Steps within which a contact that is hit again rattles."""
 ACTS = 1e-6
 """Reaction over the largest that a push along a contact has."""
 NO_GAIN, HALVINGS = 1e-10, 32
@@ -142,20 +144,23 @@ def remembered(contacts: Contacts, state: State, hit: IntArray, P: Array, rates:
     return u
 
 
-def errors_after(before: State, after: State, touching: Selection, restitution: Array, errors: Array) -> Array:
+def errors_after(
+    before: State, after: State, touching: Selection, restitution: Array, errors: Array, *, rates: Array
+) -> Array:
     """What an impact makes of errors ``(5, N)`` of configuration and velocities; of accelerations none are known.
 
     A motion that is off by ``e`` and ``e_v`` meets later, by the error of the gap over the rate at which it closes.
     There the impact makes of ``v + e_v + late v'`` what its laws say, whose derivative along this is that of a
     difference; up to then the motion goes on as before it, from then on as after it. What is hit or slides in one
     motion and not in that beside makes a jump, whose derivative has no bound: velocities differ by no more than their
-    size then.
+    size then. ``rates`` (k, 3) are those by which the impact was, which may have acted later than gaps closed.
     """
     contacts, result = touching.contacts, np.zeros_like(errors)
     system = contacts.open
     (v, a), (v_after, a_after) = (_rates(contacts.without(state)) for state in (before, after))
     at = touching.here(before)
-    closing, gaps = at.rates()[:, 0], (at.gradients @ system.to_body(before.R, errors[0]))[::3]
+    now = at.rates()
+    closing, gaps = now[:, 0], (at.gradients @ system.to_body(before.R, errors[0]))[::3]
     late = 0.0
     if closing.min(initial=0.0) < 0.0:
         late = -gaps[closing.argmin()] / closing.min()
@@ -170,13 +175,43 @@ def errors_after(before: State, after: State, touching: Selection, restitution: 
     udot = contacts.added(before.udot, system.own_of(faster))
     beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
     try:
-        beside = strike(contacts, beside, touching, touching.here(beside).rates(), restitution)
+        beside = strike(contacts, beside, touching, rates + touching.here(beside).rates() - now, restitution)
     except NotConvergedError:
         return errors
     result[0] = errors[0] + late * (v - v_after)
     result[1] = (_rates(contacts.without(beside))[0] - v_after) / share - late * a_after
     result[1] *= min(1.0, MOST * speed / (float(np.abs(system.weight * result[1]).max()) + TINY))
     return result
+
+
+def errors_of_late(first: State, deep: State, before: State, after: State, touching: Selection, *, h: float) -> Array:
+    """What impulses get wrong of the configuration and of velocities, ``(2, N)``, that act at the end of a part.
+
+    They acted when gaps closed: from there on nodes have gone as these led them, in place of ``deep``, and were not
+    pushed out to where they are ``before`` impulses. What comes back does so by the rate with which the gap closed
+    then, not by that of the ``first`` state, and has been slowed down since. What has been hit in this step of ``h``
+    already, or where it began, may have come to rest by now: velocities may miss all that comes back.
+    """
+    contacts = touching.contacts
+    system, own, start, end = contacts.open, touching.numbers, touching.here(first), touching.here(deep)
+    at, part = touching.here(before), after.t - first.t
+    mobility, now = mobility_by_mass(contacts, before, at), at.rates()
+    earlier, later = (contacts.remembered(state)[own] for state in (before, after))
+    P, starts, closing = later[:, IMPULSES] - earlier[:, IMPULSES], start.rates()[:, 0], end.rates()[:, 0]
+    late = np.clip(np.divide(end.gap, closing, out=np.zeros_like(closing), where=closing < 0.0), 0.0, part)
+    changes = (mobility.delassus @ P.ravel())[::3]
+    back = np.divide(now[:, 0] + changes, -starts, out=np.zeros_like(starts), where=(starts < 0.0) & (P[:, 0] > 0.0))
+    returns = back > SHAKEN
+    missed = (closing - starts) / part * (np.minimum(back, 1.0) * (part - late) - late)
+    comes_back = P * np.divide(missed, changes, out=np.zeros_like(missed), where=returns & (changes > 0.0))[:, None]
+    again = earlier[:, IMPULSES].any(axis=1) & (earlier[:, TIME] >= after.t - ONCE_MORE * h)
+    if again.any():
+        rests = impulses(mobility.delassus, now, np.zeros(touching.k), touching.friction).P
+        comes_back[again] = (P - rests)[again]
+    pushed = system.kinematics.relative(deep.x, deep.R, before.x, before.R).ravel()
+    pushed = np.append(pushed, contacts.without(before).u - contacts.without(deep).u)
+    way, speed = (system.from_body(before.R, mobility.moves @ own.ravel()) for own in (late[:, None] * P, comes_back))
+    return np.array([pushed - way, speed])
 
 
 def _rates(state: State) -> Array:

@@ -29,7 +29,7 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import inverse
 from fem_mbs.contact.contacts import Contacts, Selection, contacts_of
 from fem_mbs.contact.energy import energy_at
-from fem_mbs.contact.impact import errors_after, mobility_by_mass, placed, remembered, settled, strike
+from fem_mbs.contact.impact import errors_after, errors_of_late, mobility_by_mass, placed, remembered, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     SHORTER,
@@ -353,6 +353,11 @@ class NonsmoothAlpha(Method):
         watch = Watch(until, limits=memory.watch.limits)
         moved = Standing(state, memory._replace(watch=watch))
         struck = self._impulses(contacts, begin.memory.closed, moved, pushed, begin.state, h)
+        if (errors := struck.memory.alpha.errors) is not None:
+            values, which = errors.values.copy(), Selection(contacts, once(contacts, state, pushed))
+            values[:2] += errors_of_late(begin.state, before, state, struck.state, which, h=h)
+            alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
+            struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
         end, gains = balanced(contacts, begin, struck)
         if gains and h > SHORTER * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
@@ -380,7 +385,7 @@ class NonsmoothAlpha(Method):
         state, memory = begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touches, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
-            values = errors_after(before, state, which, back, errors.values)
+            values = errors_after(before, state, which, back, errors.values, rates=rates)
             alpha = alpha._replace(errors=errors._replace(values=values, turned=0.0))  # rounds are between impacts
         return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))
 

@@ -9,7 +9,7 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.contact.memory import ContactMemory
-from fem_mbs.elements import Ball, Contact, Cylinder, Plane, RevoluteJoint, RigidBody
+from fem_mbs.elements import Ball, Contact, Cylinder, Plane, RevoluteJoint, RigidBody, contacts_between
 from fem_mbs.newton import NotConvergedError
 
 LINK = 0.05
@@ -85,3 +85,38 @@ def test_a_step_that_fails_names_what_was_closed(monkeypatch: pytest.MonkeyPatch
         mbs.FemMbsError, match="; closed where it began: Contact 'floor 1'; closed and sliding where it"
     ):
         mbs.simulate(model, 0.1, 0.01)
+
+
+@pytest.mark.parametrize(("restitution", "friction"), [(0.6, 0.0), (0.9, 0.3), (0.0, 0.3)])
+def test_impacts_at_the_ends_of_steps_are_as_wrong_as_estimated(restitution: float, friction: float) -> None:
+    """A ball that is thrown, against the motion whose impacts are located, which is right to rounding."""
+
+    def thrown(locate: int) -> mbs.Solution:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        ball = model.add_node((0, 0, 0.25), velocity=(1, 0, 0))
+        model.add(RigidBody(ball, 1.0, [0.004] * 3))
+        model.add(Contact(model.ground, ball, Plane(), Ball(0.1), restitution=restitution, friction=friction))
+        return mbs.simulate(model, 0.6, 0.005, method=mbs.NonsmoothAlpha(locate=locate))
+
+    late, located = thrown(0), thrown(4)
+    off = np.linalg.norm(late.x[:, 1] - located.x[:, 1], axis=1)[60:].max()
+    assert off > 1e-5 and located.stats.error.length < 1e-12
+    assert 0.7 < late.stats.error.length / off < 1.5
+
+
+def test_what_rattles_faster_than_is_located_is_not_silent() -> None:
+    """A ball between the floor and one that falls on it: more impacts in a step than are located by default."""
+
+    def rattling(locate: int) -> mbs.Solution:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        bodies = [(model.ground, Plane())]
+        for place, mass, speed in (((0, 0, 0.102), 1.0, 0.0), ((0.02, 0, 0.38), 3.0, -1.0)):
+            node = model.add_node(place, velocity=(0, 0, speed))
+            bodies.append(model.add(RigidBody(node, mass, [0.004 * mass] * 3, shape=Ball(0.1))))
+        model.add(contacts_between(bodies, restitution=0.6))
+        return mbs.simulate(model, 0.4, 0.005, method=mbs.NonsmoothAlpha(locate=locate))
+
+    few, all_of_them = rattling(4), rattling(64)
+    off = np.linalg.norm(few.x - all_of_them.x, axis=2).max()
+    assert off > 0.01 and all_of_them.stats.error.length < 1e-12
+    assert 0.5 < few.stats.error.length / off < 10.0
