@@ -74,8 +74,8 @@ LARGE = 10.0
 MOST = 9.0
 """Static over kinetic coefficient up to which bristles never bring energy."""
 
-STRIBECK = 10.0
-"""Rate of the Stribeck effect against that of creeping, unless it is given."""
+STRIBECK = 1e-2
+"""Rate of the Stribeck effect, unless it is given."""
 
 
 @checked
@@ -107,8 +107,7 @@ class JointFriction(CoordinateElement):
         Rate at which regularised friction reaches the static coefficient, m/s or rad/s; below it a joint creeps, in
         place of sticking.
     stribeck : float, optional
-        Rate over which the coefficient falls from the static to the kinetic one, m/s or rad/s; by default ten times
-        ``creep``.
+        Rate over which the coefficient falls from the static to the kinetic one, m/s or rad/s; by default 0.01.
     bristle : float, optional
         With it, the LuGre model: how far bristles bend before they slip, m or rad. A joint then sticks elastically
         instead of creeping.
@@ -172,7 +171,7 @@ class JointFriction(CoordinateElement):
             more = "length or thrust_radius, with which moments or thrust press" if reactions else "reactions=True"
             raise ModelError(f"{label}: nothing presses; give a preload, or {more}")
         self.viscous, self.creep, self.bristle = viscous, creep, bristle
-        self.stribeck, self._usual = stribeck or STRIBECK * creep, stribeck is None
+        self.stribeck, self._usual = stribeck or STRIBECK, stribeck is None
         if bristle is not None:
             bristle_variable = InternalVariable("bristle", "state", size=bristle, unit="rad" if turns else "m")
             self.internal_variables = (*self.internal_variables, bristle_variable)

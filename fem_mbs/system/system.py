@@ -203,9 +203,9 @@ class System(Layout, FrozenModel):
         self.end_checks = [own for own in joints if own[0].strays and type(own[0]).astray is not ConstraintBatch.astray]
         """Batches that look at how a step has ended, and their rows."""
         self.coarse = [batch for batch in self.batches if type(batch).coarse is not ElementBatch.coarse]
+        """Batches whose cells may be too large for what they carry."""
         self.creeps = [batch for batch in self.batches if type(batch).creeping is not ElementBatch.creeping]
         """Batches of what rubs, and may creep."""
-        """Batches whose cells may be too large for what they carry."""
         self.damps = any(b.damps and type(b).damping is not ElementBatch.damping for b in self.batches)
         """Whether forces other than those of inertia may depend on velocities."""
         self._timed = [k for k, batch in enumerate(self.batches) if type(batch).at is not ElementBatch.at]

@@ -289,7 +289,7 @@ def test_a_run_says_that_friction_creeps_in_its_units(bristle: float | None, cap
     for units, given, told in (
         (Units(), {}, False),
         (Units(s=1000.0), {}, True),
-        (Units(s=1000.0), {"creep": 1e-3}, False),
+        (Units(s=1000.0), {"creep": 1e-3, "stribeck": 1e-2}, False),
     ):
         caplog.clear()
         model = rubbing(units, bristle, **given)
