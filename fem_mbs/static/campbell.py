@@ -367,7 +367,8 @@ class Campbell(Public):
                 seen.append(self._root((curve[ends[0]], curve[ends[1]]), self.speeds[list(ends)], order))
         for speed in sorted(seen):
             beside = [speed + side * BESIDE * abs(speed) for side in (-1.0, 1.0)]
-            if self._keep(speed, order) > max(self._keep(other, order) for other in beside):
+            kept = self._keep(speed, order)
+            if not kept or kept > max(self._keep(other, order) for other in beside):
                 found.append(speed)
             elif speed > last:  # not in the range before
                 first, last = (self._end(speed, other, order) for other in beside)
