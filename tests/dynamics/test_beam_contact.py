@@ -284,6 +284,7 @@ def test_a_beam_slides_over_the_nodes_of_another() -> None:
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-7)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ("R3xSO3", "SE3"))
 def test_beams_that_collide_keep_their_momenta(group: str) -> None:
     """Two free beams, with friction and restitution; the linear one as far as Newton's method is carried on."""

@@ -104,6 +104,7 @@ def test_impacts_at_the_ends_of_steps_are_as_wrong_as_estimated(restitution: flo
     assert 0.7 < late.stats.error.length / off < 1.5
 
 
+@pytest.mark.ci
 def test_what_rattles_faster_than_is_located_is_not_silent() -> None:
     """A ball between the floor and one that falls on it: more impacts in a step than are located by default."""
 
