@@ -23,7 +23,7 @@ def twisted_laminate() -> mbs.StaticSolution:
     """A strip of plies at 45 and -45 degrees, pulled."""
     section = ShellSection.laminate([(45, 1e-3), (-45, 1e-3)], E1=140e9, E2=10e9, G12=5e9, nu12=0.3, rho=1600)
     model = mbs.Model()
-    strip = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, (30, 4), direction=(1, 0, 0))
+    strip = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, elements=(30, 4), direction=(1, 0, 0))
     for node in strip.edge("left"):
         model.fix(node)
     model.add(EdgeLoad(strip.edge("right"), (4e5, 0, 0)))

@@ -37,7 +37,7 @@ def build(nu=0.3, at=(1, 5), beams=False, folded=True):
     else:
         skin, across = ShellSection.isotropic(H, E, nu, RHO), np.array((0, WIDTH, 0))
         inner, outer = (
-            Shell.rectangle(model, x - across / 2, u, across, skin, (3, 6), name=name, thick=True)
+            Shell.rectangle(model, x - across / 2, u, across, skin, elements=(3, 6), name=name, thick=True)
             for (x, u), name in zip(ways, ("inner", "outer"), strict=True)
         )
         edges = [(hub, inner.node(0, j)) for j in at] + [(inner.node(-1, j), outer.node(0, j)) for j in at]

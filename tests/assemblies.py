@@ -231,7 +231,9 @@ def _shell(made: Assembly, start: Array, end: Array) -> tuple[mbs.Node, mbs.Node
     section = library.ShellSection.isotropic(thickness, E, 0.3, 1.0 / (0.4 * length * thickness))
     if rng.random() < 0.3:
         plies = [(float(a), thickness / 3.0) for a in rng.uniform(-90.0, 90.0, 3)]
-        section = library.ShellSection.laminate(plies, 1.5 * E, 0.5 * E, 0.3 * E, 0.3, section.mass / thickness)
+        section = library.ShellSection.laminate(
+            plies, E1=1.5 * E, E2=0.5 * E, G12=0.3 * E, nu12=0.3, rho=section.mass / thickness
+        )
     corners = [
         [nodes[i][j], nodes[i + 1][j], nodes[i + 1][j + 1], nodes[i][j + 1]] for i in range(count) for j in range(rows)
     ]

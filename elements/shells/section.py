@@ -121,12 +121,12 @@ class ShellSection(Public):
     def laminate(
         cls,
         plies: Annotated[Any, _plies],
+        *,
         E1: Positive,
         E2: Positive,
         G12: Positive,
         nu12: float,
         rho: Positive,
-        *,
         G13: Positive | None = None,
         G23: Positive | None = None,
     ) -> ShellSection:

@@ -168,7 +168,7 @@ def square_plate(elements: int, h: float, clamped: bool) -> Built:
     section = ShellSection.isotropic(h, E=12.0 * (1 - nu**2) / h**3, nu=nu, rho=1.0)
     square, hold = ((0, 0, 0), (0.5, 0, 0), (0, 0.5, 0)), dict.fromkeys(("left", "bottom"), ALL if clamped else (2,))
     mirror = {"right": 0, "top": 1}
-    model, plate = supported(Shell.rectangle, *square, section, (elements, elements), hold=hold, mirror=mirror)
+    model, plate = supported(Shell.rectangle, *square, section, elements=(elements, elements), hold=hold, mirror=mirror)
     model.add(DistributedLoad(plate, (0, 0, 1.0)))
     return model, [plate.node(-1, -1)]
 
@@ -180,7 +180,7 @@ def swinging_panel(group: str = "R3xSO3") -> tuple[Model, Shell, list[RevoluteJo
     """A rubber panel, 1 by 0.6, falls about two hinges at its edge."""
     model = Model(group, gravity=(0, 0, -9.81))
     section = ShellSection.isotropic(0.02, E=5e6, nu=0.4, rho=1000.0)
-    panel = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.6, 0), section, (6, 4), name="panel")
+    panel = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.6, 0), section, elements=(6, 4), name="panel")
     hinges = [model.add(RevoluteJoint(model.ground, panel.node(0, j), (0, 1, 0))) for j in (1, 3)]
     return model, panel, hinges
 
@@ -189,7 +189,7 @@ def rotating_plate(elements: int, speed: float) -> tuple[Model, float]:
     """The cantilevered one with ``nu = 0``, on a hub that turns about its root edge; ``speed`` in the unit returned."""
     model, (h, E, rho) = Model(), (0.01, 1e7, 1000.0)
     section = ShellSection.isotropic(h, E=E, nu=0.0, rho=rho)
-    plate = Shell.rectangle(model, *UNIT_SQUARE, section, (elements, elements))
+    plate = Shell.rectangle(model, *UNIT_SQUARE, section, elements=(elements, elements))
     unit = float(np.sqrt(rho * 12.0 / (E * h**2)))
     hub = model.add_node((0, 0.5, 0), name="hub")
     model.add(RigidBody(hub, 1.0, (1.0, 1.0, 1.0)))
@@ -216,7 +216,7 @@ def roll_up(elements: int) -> Built:
 def _strip(elements: int, length: float) -> tuple[Model, Shell]:
     section = ShellSection.isotropic(0.1, E=1.2e6, nu=0.0, rho=1.0)
     sides = (0, 0, 0), (length, 0, 0), (0, 1, 0)
-    return supported(Shell.rectangle, *sides, section, (elements, 1), hold={"left": ALL})
+    return supported(Shell.rectangle, *sides, section, elements=(elements, 1), hold={"left": ALL})
 
 
 def slit_annulus(across: int, around: int) -> Built:
@@ -313,7 +313,7 @@ def frequencies(elements: int, edges: str, first: int, last: int) -> Array:
     section = ShellSection.isotropic(h, E=E, nu=nu, rho=rho)
     sides = zip(("left", "right", "bottom", "top"), edges, (3, 3, 4, 4), strict=True)
     hold = {side: ALL if kind == "C" else (0, 1, 2, across) for side, kind, across in sides if kind != "F"}
-    model, _ = supported(Shell.rectangle, *UNIT_SQUARE, section, (elements, elements), hold=hold)
+    model, _ = supported(Shell.rectangle, *UNIT_SQUARE, section, elements=(elements, elements), hold=hold)
     unit = np.sqrt(rho * h * 12.0 * (1 - nu**2) / (E * h**3))  # omega a^2 sqrt(rho h/D) of 1 rad/s
     return 2.0 * np.pi * unit * modes(model, last).frequencies[first:]
 
@@ -450,7 +450,7 @@ def pressed_plate(elements: int) -> Array:
     h, nu, n = 0.01, 0.3, elements
     half, hold = ((0, 0, 0), (1, 0, 0), (0, 0.5, 0)), {"left": (2, 3), "right": (2, 3), "bottom": (2, 4)}
     section = ShellSection.isotropic(h, E=12.0 * (1 - nu**2) / h**3, nu=nu, rho=1.0)
-    model, plate = supported(Shell.rectangle, *half, section, (n, n // 2), hold=hold, mirror={"top": 1})
+    model, plate = supported(Shell.rectangle, *half, section, elements=(n, n // 2), hold=hold, mirror={"top": 1})
     model.fix(plate.node(n // 2, 0), translation=(True, False, False), rotation=False)
     for side, push in (("left", np.pi**2), ("right", -(np.pi**2))):
         model.add(EdgeLoad(plate.edge(side), (push, 0, 0)))
@@ -465,7 +465,7 @@ def pressed_plate(elements: int) -> Array:
 )
 def laminated_plate(elements: int, plies: Sequence[tuple[float, float]]) -> Array:
     """A quarter of a thick square plate of two and of three crossed plies under a half wave of load: its middle."""
-    section = ShellSection.laminate(plies, 25.0, 1.0, 0.5, 0.25, 1.0, G23=0.2)
+    section = ShellSection.laminate(plies, E1=25.0, E2=1.0, G12=0.5, nu12=0.25, rho=1.0, G23=0.2)
     model, plate = supported(
         Shell.rectangle,
         (0, 0, 0),

@@ -128,7 +128,7 @@ def test_strains_of_slender_parts_by_the_adjoint() -> None:
         mbs.Final(lambda s: s.section_forces("wire").reshape(len(s.t), 4, -1)[:, 2, 4]),
     ]
     direct, back = (
-        mbs.objective(wire, goals, ["length", "load"], 0.1, 0.01, TIGHT, how=how)([1.0, 1.0])[1]
+        mbs.objective(wire, goals, ["length", "load"], 0.1, 0.01, method=TIGHT, how=how)([1.0, 1.0])[1]
         for how in ("direct", "adjoint")
     )
     np.testing.assert_allclose(back, direct, rtol=2e-6)

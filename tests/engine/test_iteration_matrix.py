@@ -115,7 +115,9 @@ def beams(order: int, interpolation: str) -> mbs.Model:
 
 def shell() -> mbs.Model:
     model = mbs.Model()
-    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(0.01, 1e9, 0.3, 1000.0), (4, 4))
+    Shell.rectangle(
+        model, (0, 0, 0), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(0.01, 1e9, 0.3, 1000.0), elements=(4, 4)
+    )
     return model
 
 

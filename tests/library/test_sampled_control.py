@@ -398,7 +398,7 @@ def test_whatever_is_given_over_time_may_jump(given):
         model.add(DistributedLoad(beam, _stepped(3)))
     elif given is Pressure:
         section = ShellSection.isotropic(0.05, E=1e7, nu=0.3, rho=1000.0)
-        shell = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (1, 1))
+        shell = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, elements=(1, 1))
         model.fix(shell.node(0, 0))
         model.add(Pressure(shell, _stepped()))
     else:

@@ -250,7 +250,7 @@ def test_units_of_sections(wrong: dict[str, float], words: tuple[str, ...]) -> N
     model.fix(Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=8, name="arm").nodes[0])
     plate = mbs.Model(gravity=(0, 0, -9.81))
     thin = ShellSection.isotropic(0.05, **{**STEEL, "nu": 0.0, **wrong})
-    plate.fix(Shell.rectangle(plate, (0, 0, 0), (1, 0, 0), (0, 1, 0), thin, (2, 2), name="arm").nodes[0])
+    plate.fix(Shell.rectangle(plate, (0, 0, 0), (1, 0, 0), (0, 1, 0), thin, elements=(2, 2), name="arm").nodes[0])
     for check in (model.check(), plate.check()):
         assert said(check, "'arm'", *words) if words else not said(check, "units of the model"), str(check)
         assert str(check).count("units of the model") == bool(words) * len(wrong)
@@ -269,7 +269,9 @@ def test_a_model_in_millimetres_and_tonnes_is_right() -> None:
     model.gravity = (0, 0, -9.81)
     assert said(model.check(), "if lengths are in mm, gravity is 9810")
     model = mbs.Model()  # where gravity does not tell
-    sheet = Shell.rectangle(model, (0, 0, 0), (1000, 0, 0), (0, 500, 0), ShellSection.isotropic(5, **STEEL), (4, 2))
+    sheet = Shell.rectangle(
+        model, (0, 0, 0), (1000, 0, 0), (0, 500, 0), ShellSection.isotropic(5, **STEEL), elements=(4, 2)
+    )
     section = BeamSection.rectangle(width=30, height=20, **STEEL)
     model.fix(Beam.line(model, (0, 0, 0), (1000, 0, 0), section, elements=8, start_node=sheet.nodes[0]).nodes[0])
     assert str(model.check()).count("if lengths are in mm, steel has 2.1e5 N/mm^2 and 7.85e-9 t/mm^3") == 1
@@ -305,7 +307,9 @@ def test_a_ratio_that_is_taken_for_a_time_is_told(damping: float, doubted: bool)
     for over in (False, True):
         model = mbs.Model()
         if over:
-            shell = Shell.rectangle(model, (0, 0, 0), (0.5, 0, 0), (0, 0.03, 0), sheet.with_damping(damping), (6, 1))
+            shell = Shell.rectangle(
+                model, (0, 0, 0), (0.5, 0, 0), (0, 0.03, 0), sheet.with_damping(damping), elements=(6, 1)
+            )
             ends = shell.edge("left")
         else:
             ends = [Beam.line(model, (0, 0, 0), (0.5, 0, 0), rod.with_damping(damping), y_axis=(0, 1, 0)).nodes[0]]

@@ -23,7 +23,7 @@ def free_plate(group: str, E: float = 1e6, elements: tuple[int, int] = (3, 2)) -
     """Turns about a middle axis and flies."""
     model = mbs.Model(group, gravity=(0, 0, 0))
     section = ShellSection.isotropic(0.02, E=E, nu=0.3, rho=500.0)
-    plate = Shell.rectangle(model, (0, 0, 0), (0.6, 0, 0), (0, 0.3, 0), section, elements, name="plate")
+    plate = Shell.rectangle(model, (0, 0, 0), (0.6, 0, 0), (0, 0.3, 0), section, elements=elements, name="plate")
     omega = np.array([1.0, 6.0, 0.5])
     center = np.array([0.3, 0.15, 0.0])
     for node in plate.nodes:
@@ -115,7 +115,7 @@ def test_a_hinged_strip_swings_as_a_beam(group: str) -> None:
         model = mbs.Model(group, gravity=(0, 0, -9.81))
         if shell:
             section = ShellSection.isotropic(h, E=E, nu=0.0, rho=rho)
-            strip = Shell.rectangle(model, (0, 0, 0), (L, 0, 0), (0, b, 0), section, (n, 1), name="strip")
+            strip = Shell.rectangle(model, (0, 0, 0), (L, 0, 0), (0, b, 0), section, elements=(n, 1), name="strip")
             for node in strip.edge("left"):
                 model.fix(node, rotation=(True, False, True))
             tip = strip.node(-1, 0)
@@ -138,7 +138,7 @@ def test_frequencies_of_plates() -> None:
 
     def frequencies(edges: dict[str, tuple[int, ...]], count: int) -> np.ndarray:
         model = mbs.Model(gravity=(0, 0, 0))
-        plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (12, 12))
+        plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, elements=(12, 12))
         supports = plates.Supports(model)
         supports.hold(plate.nodes, (0, 1, 5))
         for side, components in edges.items():
@@ -159,7 +159,7 @@ def test_rotation_stiffens_a_strip_as_a_beam() -> None:
         model = mbs.Model(gravity=(0, 0, 0))
         if shell:
             section = ShellSection.isotropic(h, E=E, nu=0.0, rho=rho)
-            part = Shell.rectangle(model, (0, -b / 2, 0), (L, 0, 0), (0, b, 0), section, (n, 2))
+            part = Shell.rectangle(model, (0, -b / 2, 0), (L, 0, 0), (0, b, 0), section, elements=(n, 2))
             held = part.edge("left")
         else:
             I = b * h**3 / 12
@@ -219,7 +219,7 @@ def test_pictures_of_shells(tmp_path: Path) -> None:
 
     model, _ = free_plate("R3xSO3")
     section = ShellSection.isotropic(0.05, E=1e6, nu=0.3, rho=500.0)
-    Shell.rectangle(model, (0, 0, 1), (1, 0, 0), (0, 1, 0), section, (2, 2), name="thick", thick=True)
+    Shell.rectangle(model, (0, 0, 1), (1, 0, 0), (0, 1, 0), section, elements=(2, 2), name="thick", thick=True)
     solution = mbs.simulate(model, 0.004, 0.002)
     solution.to_paraview(tmp_path / "plate")
     mesh = meshio.read(sorted(tmp_path.rglob("*.vtu"))[-1])
@@ -252,8 +252,10 @@ def test_pictures_have_the_stresses_of_plies(tmp_path: Path) -> None:
 
     model = mbs.Model(gravity=(0, 0, -9.81))
     section = ShellSection.laminate([(0, 1e-3), (45, 2e-3), (90, 1e-3)], E1=140e9, E2=10e9, G12=5e9, nu12=0.3, rho=1600)
-    strip = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), section, (2, 1), name="strip")
-    Shell.rectangle(model, (0, 0, 1), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(0.05, 1e6, 0.3, 500.0), (1, 1))
+    strip = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), section, elements=(2, 1), name="strip")
+    Shell.rectangle(
+        model, (0, 0, 1), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(0.05, 1e6, 0.3, 500.0), elements=(1, 1)
+    )
     for node in strip.edge("left"):
         model.fix(node)
     solution = mbs.simulate(model, 0.004, 0.002)
@@ -270,7 +272,9 @@ def test_what_has_a_thickness_ends_before_drilling_begins(thickness: float) -> N
     """No motion that swings slower than shear through the thickness is a turn about the normals."""
     G, rho = 70e9 / 2.6, 2700.0
     model = mbs.Model()
-    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(thickness, 70e9, 0.3, rho), (4, 4))
+    Shell.rectangle(
+        model, (0, 0, 0), (1, 0, 0), (0, 1, 0), ShellSection.isotropic(thickness, 70e9, 0.3, rho), elements=(4, 4)
+    )
     linear = mbs.linearize(model)
     M = linear.M.toarray()
     squares, shapes = eigh(linear.K.toarray(), M)

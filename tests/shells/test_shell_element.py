@@ -160,7 +160,7 @@ def test_laws_over_a_thousand_warped_quadrilaterals() -> None:
 
 def test_motion_that_an_element_cannot_represent_is_refused_by_name() -> None:
     model = mbs.Model()
-    plate = Shell.rectangle(model, (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, (2, 1), name="plate")
+    plate = Shell.rectangle(model, (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, elements=(2, 1), name="plate")
     system = System(model)
     motion = bent(system, 0.0)
     R = motion.R.copy()
@@ -171,7 +171,7 @@ def test_motion_that_an_element_cannot_represent_is_refused_by_name() -> None:
 
 @pytest.mark.parametrize("place", [(3, 0), (-4, 0), (0, 2), (0, -3)])
 def test_a_grid_ends_at_its_edges(place: tuple[int, int]) -> None:
-    plate = Shell.rectangle(mbs.Model(), (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, (2, 1))
+    plate = Shell.rectangle(mbs.Model(), (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, elements=(2, 1))
     assert plate.node(-3, -2) is plate.node(0, 0) and plate.node(2, 1) is plate.node(-1, -1)
     with pytest.raises(ModelError, match=r"no node \(.*\) in a grid of 3 x 2 nodes"):
         plate.node(*place)
@@ -182,13 +182,13 @@ def test_shells_may_have_any_size(size: float) -> None:
     model = mbs.Model()
     given = {(0, 0): model.add_node((0.3 * size, 0.1 * size, 0)), (2, 1): model.add_node((2.3 * size, 1.1 * size, 0))}
     start, sides = (0.3 * size, 0.1 * size, 0), ((2 * size, 0, 0), (0, size, 0))
-    plate = Shell.rectangle(model, start, *sides, SHEET, (2, 1), given=given)
+    plate = Shell.rectangle(model, start, *sides, SHEET, elements=(2, 1), given=given)
     assert plate.node(2, 1) is given[2, 1]
     given[2, 1] = model.add_node((2.3 * size, (1.1 + 1e-6) * size, 0))
     with pytest.raises(ModelError, match="is not at place"):
-        Shell.rectangle(model, start, *sides, SHEET, (2, 1), given=given)
+        Shell.rectangle(model, start, *sides, SHEET, elements=(2, 1), given=given)
     with pytest.raises(ModelError, match="must span a plane"):
-        Shell.rectangle(mbs.Model(), (0, 0, 0), (size, 0, 0), (size, 0, 0), SHEET, (2, 1))
+        Shell.rectangle(mbs.Model(), (0, 0, 0), (size, 0, 0), (size, 0, 0), SHEET, elements=(2, 1))
 
 
 def quad(model: mbs.Model, *places: tuple[float, ...]) -> list[mbs.Node]:
@@ -255,17 +255,17 @@ def test_surfaces_that_no_grid_of_quads_covers_are_refused() -> None:
 
 def test_nodes_of_grids() -> None:
     model = mbs.Model()
-    plate = Shell.rectangle(model, (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, (4, 2), name="plate")
+    plate = Shell.rectangle(model, (0, 0, 0), (2, 0, 0), (0, 1, 0), SHEET, elements=(4, 2), name="plate")
     assert plate.node(-1, 0).position.tolist() == [2, 0, 0]
     assert [node.position[0] for node in plate.edge("right")] == [2, 2, 2]
     assert [node.position[1] for node in plate.edge("top")] == [1] * 5
     assert plate.nearest((0.9, 0.6, 3)) is plate.node(2, 1)
     assert plate.area.sum() == pytest.approx(2.0, rel=1e-12)
     hub = model.add_node((2, 1, 0))
-    other = Shell.rectangle(model, (2, 1, 0), (1, 0, 0), (0, 1, 0), SHEET, (1, 1), given={(0, 0): hub})
+    other = Shell.rectangle(model, (2, 1, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(1, 1), given={(0, 0): hub})
     assert other.node(0, 0) is hub
     with pytest.raises(ModelError, match=r"is not at place \(1, 0\) of the grid"):
-        Shell.rectangle(model, (2, 1, 0), (1, 0, 0), (0, 1, 0), SHEET, (1, 1), given={(1, 0): hub})
+        Shell.rectangle(model, (2, 1, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(1, 1), given={(1, 0): hub})
     tube = Shell.surface(
         model, lambda u, v: (np.cos(2 * np.pi * u), np.sin(2 * np.pi * u), v), SHEET, (8, 2), closed=(True, False)
     )
@@ -315,15 +315,15 @@ def test_seams_are_named() -> None:
 
 def test_shells_of_one_edge_and_opposite_normals_are_named() -> None:
     model = mbs.Model()
-    a = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (2, 2), name="a")
+    a = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(2, 2), name="a")
     given = {(0, k): node for k, node in enumerate(a.edge("right"))}
-    Shell.rectangle(model, (1, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (2, 2), given=given, name="b")
+    Shell.rectangle(model, (1, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(2, 2), given=given, name="b")
     assert "opposite" not in str(model.check())
     given = {(k, 0): node for k, node in enumerate(a.edge("left"))}
-    Shell.rectangle(model, (0, 0, 0), (0, 1, 0), (-1, 0, 0.5), SHEET, (2, 2), given=given, name="c")
+    Shell.rectangle(model, (0, 0, 0), (0, 1, 0), (-1, 0, 0.5), SHEET, elements=(2, 2), given=given, name="c")
     assert "opposite" not in str(model.check())
     given = {(k, 0): node for k, node in enumerate(a.edge("bottom"))}
-    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, -1, 0), SHEET, (2, 2), given=given, name="d")
+    Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, -1, 0), SHEET, elements=(2, 2), given=given, name="d")
     told = [text for text in str(model.check()).splitlines() if "opposite" in text]
     assert len(told) == 1 and "'d'" in told[0] and "in common with Shell 'a'" in told[0], told
 
@@ -348,7 +348,7 @@ def test_the_worst_of_several_elements_is_named() -> None:
 def test_parts_that_one_node_holds_by_drilling_are_named() -> None:
     """A mast that stands on a plate, and a body that hangs at one; not what is held elsewhere, too, nor stiffeners."""
     model = mbs.Model(gravity=(0, 0, 0))
-    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (3, 3), name="plate")
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(3, 3), name="plate")
     tube = BeamSection.rectangle(0.02, 0.02, E=30.0, nu=0.3, rho=1.0)
     Beam.line(model, (1 / 3, 1 / 3, 0), (1 / 3, 1 / 3, 1), tube, 2, start_node=plate.node(1, 1), name="mast")
     Beam.line(model, (1, 1, 0), (1, 1, 1), tube, 2, start_node=plate.node(3, 3), end_node=model.ground, rigid_ends=True)
@@ -372,7 +372,7 @@ def test_joints_that_turn_with_one_node_about_its_normal_are_named(
 ) -> None:
     """A driven hinge about the normal and one about any other axis; a free one about it needs no drilling."""
     model = mbs.Model(gravity=(0, 0, 0))
-    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (3, 3), name="plate")
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(3, 3), name="plate")
     body = model.add_node((1 / 3, 1 / 3, 0.1))
     model.add(RigidBody(body, 1.0, (1, 1, 1)))
     model.add(RevoluteJoint(plate.node(1, 1), body, axis, drive=drive), name="hinge")

@@ -169,7 +169,7 @@ def test_loads_on_edges_refuse_nodes_out_of_order() -> None:
     rng = np.random.default_rng(5)
     model = mbs.Model()
     tube = half_tube(model)
-    flat = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, (9, 4), name="flat")
+    flat = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), SHEET, elements=(9, 4), name="flat")
     for edge in (tube.edge("bottom"), flat.edge("top")):
         EdgeLoad(edge, (1.0, 0, 0))
         for _ in range(50):
@@ -225,7 +225,7 @@ def test_an_inflated_tube_has_its_hoop_force() -> None:
 
 def test_pressure_over_time_and_in_statics() -> None:
     model = mbs.Model(gravity=(0, 0, 0))
-    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.2, 0), SHEET, (8, 2))
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.2, 0), SHEET, elements=(8, 2))
     for node in plate.edge("left"):
         model.fix(node)
     model.add(Pressure(plate, lambda t: 0.01 * t))

@@ -20,7 +20,15 @@ def strip(section: ShellSection, elements: int = 8, **options: object) -> tuple[
     """One by 0.1, clamped on the left but free to contract across."""
     model = mbs.Model(gravity=(0, 0, 0))
     shell = Shell.rectangle(
-        model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, (elements, 2), direction=(1, 0, 0), name="strip", **options
+        model,
+        (0, 0, 0),
+        (1, 0, 0),
+        (0, 0.1, 0),
+        section,
+        elements=(elements, 2),
+        direction=(1, 0, 0),
+        name="strip",
+        **options,
     )
     for node in shell.edge("left"):
         model.fix(node, translation=(True, node is shell.node(0, 1), True), rotation=(False, True, True))
@@ -30,7 +38,9 @@ def strip(section: ShellSection, elements: int = 8, **options: object) -> tuple[
 def test_isotropic_is_the_laminate_of_one_material() -> None:
     E, nu, h, rho = 2.1e11, 0.3, 0.01, 7850.0
     one = ShellSection.isotropic(h, E, nu, rho)
-    other = ShellSection.laminate([(30, h / 4), (-70, h / 2), (0, h / 4)], E, E, E / 2 / (1 + nu), nu, rho)
+    other = ShellSection.laminate(
+        [(30, h / 4), (-70, h / 2), (0, h / 4)], E1=E, E2=E, G12=E / 2 / (1 + nu), nu12=nu, rho=rho
+    )
     np.testing.assert_allclose(other.stiffness, one.stiffness, atol=1e-9 * one.stiffness.max())
     assert one.stiffness[0, 0] == pytest.approx(E * h / (1 - nu**2))
     assert one.stiffness[3, 3] == pytest.approx(E * h**3 / 12 / (1 - nu**2))
@@ -144,7 +154,7 @@ def test_stresses_over_the_thickness_are_the_forces() -> None:
     """Of one ply off the axes of elements, in which both are: the mean is ``n/h``, half the difference ``6 m/h^2``."""
     model, h = mbs.Model(), 1e-3
     section = ShellSection.laminate([(30, h)], **MATERIAL)
-    shell = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, (2, 1), direction=(1, 0.3, 0))
+    shell = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.1, 0), section, elements=(2, 1), direction=(1, 0.3, 0))
     model.fix(shell.edge("left"))
     model.add(EdgeLoad(shell.edge("right"), (3.0, 1.0, 1e-5)))
     solution = mbs.statics(model)
@@ -169,14 +179,14 @@ def test_what_no_section_is() -> None:
     with pytest.raises(ModelError, match=r"at least one pair \(angle, thickness > 0\)"):
         ShellSection.laminate([(0, 0)], **MATERIAL)
     with pytest.raises(ModelError, match="nu12 must be less than"):
-        ShellSection.laminate([(0, 1)], 1.0, 1.0, 1.0, 1.5, 1.0)
+        ShellSection.laminate([(0, 1)], E1=1.0, E2=1.0, G12=1.0, nu12=1.5, rho=1.0)
 
 
 def test_shells_have_channels() -> None:
     """Resultants and stresses by element and name, as beams have their section forces."""
     model = mbs.Model(gravity=(0, 0, -9.81))
     sheet = ShellSection.isotropic(0.002, E=210e9, nu=0.3, rho=7850.0)
-    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), sheet, (2, 2), name="plate")
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.5, 0), sheet, elements=(2, 2), name="plate")
     for node in plate.edge("left"):
         model.fix(node)
     solution = mbs.statics(model, load_end=1e-3)

@@ -116,7 +116,7 @@ def test_displacements_of_plates_converge_with_order_two(clamped: bool, exact: f
 def test_a_strip_rolls_up_to_a_full_circle(group: str) -> None:
     model = mbs.Model(group, gravity=(0, 0, 0))
     section = ShellSection.isotropic(0.1, E=1.2e6, nu=0.0, rho=1.0)
-    strip = Shell.rectangle(model, (0, 0, 0), (12, 0, 0), (0, 1, 0), section, (8, 1))
+    strip = Shell.rectangle(model, (0, 0, 0), (12, 0, 0), (0, 1, 0), section, elements=(8, 1))
     for node in strip.edge("left"):
         model.fix(node)
     model.add(EdgeLoad(strip.edge("right"), (0, 0, 0), moment=(0, -50 * np.pi / 3, 0)))
@@ -137,7 +137,7 @@ def test_large_deflection_of_a_cantilever() -> None:
     for h in (1e-1, 1e-2, 1e-3):
         model = mbs.Model(gravity=(0, 0, 0))
         section = ShellSection.isotropic(h, E=12.0 / h**3, nu=0.0, rho=1.0)
-        strip = Shell.rectangle(model, (0, 0, 0), (10, 0, 0), (0, 1, 0), section, (10, 1))
+        strip = Shell.rectangle(model, (0, 0, 0), (10, 0, 0), (0, 1, 0), section, elements=(10, 1))
         for node in strip.edge("left"):
             model.fix(node)
         model.add(EdgeLoad(strip.edge("right"), (0, 0, 0.04)))
@@ -153,7 +153,7 @@ def test_buckling_of_plates(around: tuple[bool, float]) -> None:
     h, a = 0.01, 1.0
     section = ShellSection.isotropic(h, E=12.0 * (1 - 0.09 * supported) / h**3, nu=0.3 * supported, rho=1.0)
     model = mbs.Model(gravity=(0, 0, 0))
-    plate = Shell.rectangle(model, (0, 0, 0), (a, 0, 0), (0, a, 0), section, (12, 12))
+    plate = Shell.rectangle(model, (0, 0, 0), (a, 0, 0), (0, a, 0), section, elements=(12, 12))
     supports = plates.Supports(model)
     supports.hold(plate.edge("left"), (2,))
     supports.hold(plate.edge("right"), (2,))
@@ -174,7 +174,7 @@ def test_a_plate_with_an_eccentric_stiffener_is_a_t_beam() -> None:
     E, L, b, h, web, thick = 1e7, 2.0, 0.2, 0.01, 0.06, 0.01
     model = mbs.Model(gravity=(0, 0, 0))
     section = ShellSection.isotropic(h, E=E, nu=0.0, rho=1.0)
-    plate = Shell.rectangle(model, (0, -b / 2, 0), (L, 0, 0), (0, b, 0), section, (16, 2), name="plate")
+    plate = Shell.rectangle(model, (0, -b / 2, 0), (L, 0, 0), (0, b, 0), section, elements=(16, 2), name="plate")
     for node in plate.edge("left"):
         model.fix(node)
     middle = [plate.node(i, 1) for i in range(17)]
@@ -193,7 +193,7 @@ def test_joints_and_bodies_take_nodes_of_shells() -> None:
     """A body hangs at the edge of a panel: its weight, and the moment of that about the edge."""
     model = mbs.Model(gravity=(0, 0, -9.81))
     section = ShellSection.isotropic(0.01, E=1e9, nu=0.3, rho=100.0)
-    panel = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.4, 0), section, (4, 2), name="panel")
+    panel = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 0.4, 0), section, elements=(4, 2), name="panel")
     for node in panel.edge("left"):
         model.fix(node)
     body = model.add_node((1.0, 0.2, -0.3))
@@ -270,7 +270,7 @@ def test_thin_sheets_turn_fast() -> None:
     """A sheet 1/1000 of an element thick, stretched by 1 % by its rotation, has no motion that gives way."""
     model, h, strain = mbs.Model(gravity=(0, 0, 0)), 1e-3 / 3, 0.01
     section = ShellSection.isotropic(h, E=1e6, nu=0.0, rho=1000.0)
-    sheet = Shell.rectangle(model, (0.5, -0.5, 0), (1, 0, 0), (0, 1, 0), section, (3, 3))
+    sheet = Shell.rectangle(model, (0.5, -0.5, 0), (1, 0, 0), (0, 1, 0), section, elements=(3, 3))
     spin = (0.0, np.sqrt(1e3 * strain), 0.0)
     hub = model.add_node((0, 0, 0), angular_velocity=spin)
     model.add(RigidBody(hub, 1.0, np.eye(3)))

@@ -60,7 +60,9 @@ def clamped(h: float, elements: int) -> tuple[mbs.Model, Shell]:
     """Pulled from a clamped edge, beside which it is compressed across: 0.03 of the pull."""
     model = mbs.Model(gravity=(0, 0, 0))
     section = ShellSection.isotropic(h, E=E, nu=NU, rho=1000.0)
-    sheet = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (elements, elements), name="sheet")
+    sheet = Shell.rectangle(
+        model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, elements=(elements, elements), name="sheet"
+    )
     for node in sheet.edge("left"):
         model.fix(node)
     model.add(EdgeLoad(sheet.edge("right"), (0.002 * E * h, 0, 0)))
@@ -82,7 +84,7 @@ def test_modes_with_waves_of_few_elements_are_told(caplog: pytest.LogCaptureFixt
     """A square plate has one half wave each way; a tube under its axial load has many, which a coarse mesh cannot."""
     model, n = mbs.Model(gravity=(0, 0, 0)), 5
     section = ShellSection.isotropic(0.01, E=E, nu=NU, rho=1000.0)
-    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (n, n))
+    plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, elements=(n, n))
     for node in {node for edge in ("left", "right", "top", "bottom") for node in plate.edge(edge)}:
         model.fix(node, translation=(node in plate.edge("left"), node is plate.nodes[0], True), rotation=False)
     model.add(EdgeLoad(plate.edge("right"), (-1.0, 0, 0)))

@@ -314,7 +314,7 @@ def test_membranes_leave_the_flat_state(h: float) -> None:
     for ramp in (True, False):
         model = mbs.Model()
         section = ShellSection.isotropic(h, E=210e9, nu=0.3, rho=7850.0)
-        plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, (4, 4))
+        plate = Shell.rectangle(model, (0, 0, 0), (1, 0, 0), (0, 1, 0), section, elements=(4, 4))
         for side in ("left", "right", "bottom", "top"):
             model.fix(plate.edge(side))
         model.add(Pressure(plate, 1e3))
