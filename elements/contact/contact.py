@@ -133,13 +133,7 @@ class Contact(Element):
         return kind.names
 
     def _obeys(
-        self,
-        label: str,
-        restitution: float,
-        friction: float,
-        stiffness: float | None,
-        exponent: float,
-        creep: float,
+        self, label: str, restitution: float, friction: float, stiffness: float | None, exponent: float, creep: float
     ) -> None:
         """Take the numbers of the laws."""
         self.yields = stiffness is not None

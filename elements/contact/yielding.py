@@ -61,11 +61,10 @@ def hertz_stiffness(
     young: Positive,
     poisson: UnitInterval,
     other_radius: float = inf,
-    *,
-    other_young: Positive | None = None,
-    other_poisson: UnitInterval | None = None,
 ) -> float:
     """Stiffness ``k`` in N/m^1.5 of two elastic balls, or of a ball on a half space: ``N = k d^1.5`` (Hertz 1882).
+
+    Both are of one material; of two, ``young`` and ``poisson`` are those with the mean of their ``(1 - nu^2)/E``.
 
     Parameters
     ----------
@@ -73,12 +72,8 @@ def hertz_stiffness(
         Of a ball: radius in m, Young's modulus in Pa, Poisson's ratio.
     other_radius : float
         Of the other; infinite for a half space, negative for a hollow.
-    other_young, other_poisson : float, optional
-        Of the other; by default the same.
     """
-    second = young if other_young is None else other_young, poisson if other_poisson is None else other_poisson
-    softness = sum((1.0 - nu * nu) / E for E, nu in ((young, poisson), second))
-    return 4.0 / 3.0 / softness / float(np.sqrt(1.0 / radius + 1.0 / other_radius))
+    return 2.0 / 3.0 * young / (1.0 - poisson * poisson) / float(np.sqrt(1.0 / radius + 1.0 / other_radius))
 
 
 class Yielding(NamedTuple):
