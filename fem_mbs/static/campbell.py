@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path as FilePath
 from typing import Annotated, Any, NamedTuple
 
@@ -315,7 +315,7 @@ class Campbell(Public):
         curve bends so much that it may be crossed twice between two speeds, or ends, speeds between them are looked at.
         Of a mode that keeps the multiple over a range, as unequal shafts do where they are unstable, both ends.
         """
-        fine = self
+        fine = replace(self, vibrations=cache(self.vibrations))  # which looks at ranges from several sides
         for _ in range(HALVED):
             if not len(between := fine._doubtful(order)):
                 break
