@@ -27,15 +27,7 @@ from fem_mbs.alpha.local_error import (
     turn_of_a_step,
     worst,
 )
-from fem_mbs.alpha.newmark import (
-    SAME,
-    AlphaMemory,
-    Parameters,
-    chung_hulbert,
-    first_guess,
-    newmark,
-    restarted,
-)
+from fem_mbs.alpha.newmark import SAME, AlphaMemory, Parameters, chung_hulbert, first_guess, newmark, restarted
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.stabilized import Index2Equations, StabilizedEquations
 from fem_mbs.alpha.starting_values import adapted, ahead, before_the_start, kept_matrix, perturbed, resolved, shifted

@@ -259,8 +259,7 @@ class ContactEquations(StabilizedEquations):
             Z = Z + change
         joints, contacts = np.split(share * push, [system.m])
         taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
-        moved = self.chart.kinematics.from_body((lin.first or lin).R, Z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        return Correction(d, taken, np.append(moved, Z[6 * system.n :]))
+        return Correction(d, taken, system.from_body((lin.first or lin).R, Z))
 
     def length(self, correction: Correction) -> float:
         """That of the correction, or what it knows to leave of gaps and slips."""
@@ -277,16 +276,15 @@ class ContactEquations(StabilizedEquations):
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
         of_contacts = np.zeros(first.residual.G.shape[0])
         of_contacts[normal] = forces
-        Z = self.chart.from_velocities(first.T_inv, z[: 6 * system.n].reshape(-1, 6)).reshape(-1)
-        Z = np.append(Z, np.where(system.order < 2, 0.0, z[6 * system.n :]))
+        moved = self.chart.from_velocities(first.T_inv, system.nodes_of(z))
+        Z = system.with_own(moved, np.where(system.orders < 2, 0.0, z))
         return Z, np.append(push, of_contacts), z
 
     def _taken_back(self, first: ContactLinearization, Z: Array) -> tuple[Array, Array]:
         """``Z`` in body components, and its velocities times the step, ``(N,)``."""
-        nodes = 6 * self.system.n
-        away = self.chart.kinematics.to_body(first.R, Z[:nodes].reshape(-1, 6))
-        rates = np.linalg.solve(first.T_inv, away[..., None])
-        return np.append(away, Z[nodes:]), np.append(rates, Z[nodes:])
+        away = self.system.to_body(first.R, Z)
+        rates = np.asarray(np.linalg.solve(first.T_inv, self.system.nodes_of(away)[..., None]), float)
+        return away, self.system.with_own(rates, Z)
 
     # errors
 
@@ -296,18 +294,19 @@ class ContactEquations(StabilizedEquations):
         What errors leave of these, as of one that has just closed, would be a speed of that over the step, however
         short.
         """
-        system, residual, n = self.system, solution.value, 6 * self.system.n
+        system, residual = self.system, solution.value
         matrix = solution.linearization or self.linearize(solution.unknown, residual)
         matrix.along(np.zeros(system.N))  # on its branch
         first, pushes = matrix.first or matrix, matrix.branch.pushes
         # at the end of the step, where gradients are: what leads there is T^-1(-D), the transposed blocks of T^-1(D)
         ahead = first.T_inv.reshape(-1, 2, 3, 2, 3).swapaxes(-3, -1).reshape(-1, 6, 6)
-        _, body = self._taken_back(first, np.append(np.matvec(ahead, errors[0, :n].reshape(-1, 6)), errors[0, n:]))
+        there = system.with_own(np.matvec(ahead, system.nodes_of(errors[0])), errors[0])
+        _, body = self._taken_back(first, there)
         joints = gradient_product(system, residual.evaluation.gradients, body) * ~system.velocity_level
         apart = self._along(first, joints, (residual.G @ body)[::3][pushes], pushes)[0]
-        nodes = self.chart.kinematics.from_body(first.R, apart[:n].reshape(-1, 6))
+        apart = system.from_body(first.R, apart)
         errors = errors.copy()
-        errors[0] -= np.append(np.linalg.solve(ahead, nodes[..., None]), apart[n:])
+        errors[0] -= system.with_own(np.linalg.solve(ahead, system.nodes_of(apart)[..., None]), apart)
         return super().carried(replace(solution, linearization=matrix), errors, rates, defects, lead)
 
     def response(self, residual: Any, matrix: Any, force: Array, rates: Array) -> tuple[Array, Array]:

@@ -32,7 +32,7 @@ from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import errors_after, errors_of_late, mobility_by_mass, placed, remembered, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
-    SHORTER,
+    SHORT,
     balanced,
     begun,
     begun_with_forces,
@@ -134,8 +134,7 @@ class NonsmoothAlpha(Method):
         """From a state with its contact forces."""
         contacts = contacts_of(system)
         closed = touching(contacts, state, h, contacts.gaps(system.motion(state)))
-        touches = once(contacts, state, closed)
-        stepper, inner = frame(contacts, self.smooth_method, state, touches)
+        stepper, inner, touches = frame(contacts, self.smooth_method, state, closed)
         watch = Watch(np.full(contacts.elements, -np.inf))
         return ContactMemory(
             stepper.init(contacts.open, inner, h), touches, closed, np.zeros(contacts.count), watch, longest=h
@@ -359,7 +358,7 @@ class NonsmoothAlpha(Method):
             alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
             struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
         end, gains = balanced(contacts, begin, struck)
-        if gains and h > SHORTER * memory.longest:
+        if gains and h > SHORT * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
         return end
 

@@ -30,7 +30,7 @@ from fem_mbs.system.system import System
 
 GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
-SHORTER = 0.25
+SHORT = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
 LIGHT = 1e-9
 """Force, over the largest, with which nothing that has touched without one begins anew: it is rounding."""
@@ -53,7 +53,7 @@ def smooth_part(
             if not smooth.gains:
                 return smooth
         except FAILURES:
-            if h > SHORTER * memory.longest or memory.watch.gap is None and not memory.touches.any():
+            if h > SHORT * memory.longest or memory.watch.gap is None and not memory.touches.any():
                 raise
     try:
         smooth = part_of(contacts, method, point, h, near if damped else None, damped=True)
@@ -223,11 +223,12 @@ def touching(contacts: Contacts, state: State, h: float, gaps: Array) -> BoolArr
 
 
 def frame(
-    contacts: Contacts, method: GeneralizedAlpha, state: State, touches: BoolArray
-) -> tuple[GeneralizedAlpha, State]:
-    """The method of a step in which these touch, and the state in the model without contacts, which it steps."""
+    contacts: Contacts, method: GeneralizedAlpha, state: State, closed: BoolArray
+) -> tuple[GeneralizedAlpha, State, BoolArray]:
+    """The method of a step where these are closed, the state without contacts that it steps, and one of each place."""
+    touches = once(contacts, state, closed)
     which = touching_of(contacts, touches)
-    return in_touch(method, which), which.inner(state)
+    return in_touch(method, which), which.inner(state), touches
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -246,13 +247,12 @@ def with_forces(contacts: Contacts, state: State, touches: BoolArray, h: float) 
     return settled(contacts, state, once(contacts, state, stays), h), stays
 
 
-def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, touches: BoolArray, h: float) -> ContactMemory:
+def begun(contacts: Contacts, method: GeneralizedAlpha, point: Standing, closed: BoolArray, h: float) -> ContactMemory:
     """The memory where a smooth part begins anew at a state with its forces."""
     state, memory = point
-    own = once(contacts, state, touches)
-    stepper, inner = frame(contacts, method, state, own)
+    stepper, inner, touches = frame(contacts, method, state, closed)
     alpha = starting(stepper, contacts.open, inner, h, memory.alpha, anew=True)
-    return memory._replace(alpha=alpha, touches=own, closed=touches, balance=memory.balance._replace(energy=None))
+    return memory._replace(alpha=alpha, touches=touches, closed=closed, balance=memory.balance._replace(energy=None))
 
 
 def starting(

@@ -27,7 +27,7 @@ from fem_mbs.derivatives.residual import Instants, of_force
 from fem_mbs.initial.singular import owners_of_branches
 from fem_mbs.run.interfaces import bent
 from fem_mbs.run.variable_step import VariableStep
-from fem_mbs.solution.copies import Ask, BatchCopies
+from fem_mbs.solution.copies import Ask, BatchCopies, over_time
 from fem_mbs.solution.history import History
 from fem_mbs.system import constraints
 from fem_mbs.system.layout import grouped
@@ -409,12 +409,10 @@ def _sudden(system: System, history: History, cut: BoolArray) -> tuple[BoolArray
     In parts of steps, which were ``cut``, they leave their tangents, or make much of what forces change there; in
     whole ones their forces change far more than in those beside.
     """
-    states = [history.state(k) for k in range(len(cut) + 1)]
-    motions = [(system.motion(own), system.prescribe(own.t).elements) for own in states]
-    changes, sudden, owners = [], [], list[str]()
-    for k, (batch, rows) in enumerate(zip(system.batches, system.components, strict=True)):
+    states, changes, sudden, owners = [history.state(k) for k in range(len(cut) + 1)], [], [], list[str]()
+    for batch, rows in zip(system.batches, system.components, strict=True):
+        forces = over_time(history, list(dict.fromkeys(batch.owners)), lambda *given: of_force(*given)[0])
         weight = np.tile(system.weight[rows], batch.terms)
-        forces = np.array([batch.force(motion, data[k])[0].reshape(weight.shape) for motion, data in motions])
         changes.append((np.abs(np.diff(forces, axis=0)) / weight).max(axis=2, initial=0.0))
     least = MUCH * max(own[cut].max(initial=0.0) for own in changes)
     bends = [set(bent(system, *pair)) if own else set[int]() for own, pair in zip(cut, pairwise(states), strict=True)]

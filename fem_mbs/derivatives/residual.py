@@ -200,7 +200,7 @@ class Residual:
         return again(batch.nodes, self.system.n), None if batch.own is None else again(batch.own, self.system.k)
 
 
-def of_force(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:
+def of_force(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array]:
     """Forces of cells, or of their terms, in rows."""
     force = batch.force(motion, prescribed)[0]
     return [force.reshape(len(force), -1)]

@@ -32,7 +32,7 @@ SOFT = 10.0
 """A model gives way if a motion has lost its stiffness but for the inverse of this."""
 FIRST = 0.1
 """Length of the first step."""
-SHORTER = 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003
+DISTANCES = 0.1, 0.03, 0.01, 0.003, 0.001, 0.0003
 """Lengths to try of a first step by distance."""
 STIFFER = 0.5
 """Rate of motion after a step, against the mean one in it, below which it may have leapt over a limit of the load."""
@@ -335,7 +335,7 @@ class EquilibriumPath(LoadPath):
         if self.arc_length or self.step is not None or self.here is not self.first:
             return None
         path = EquilibriumPath(self.equations, self.here.point, self.newton, True, None)
-        for length in SHORTER:
+        for length in DISTANCES:
             with suppress(*FAILURES):
                 place, report, iterations = path._attempt(length, stops)
                 if place.tangent[-1] * self.here.tangent[-1] > 0.0:
