@@ -56,12 +56,7 @@ def damping_number(e: float) -> float:
 
 
 @checked
-def hertz_stiffness(
-    radius: Positive,
-    young: Positive,
-    poisson: UnitInterval,
-    other_radius: float = inf,
-) -> float:
+def hertz_stiffness(radius: Positive, young: Positive, poisson: UnitInterval, other_radius: float = inf) -> float:
     """Stiffness ``k`` in N/m^1.5 of two elastic balls, or of a ball on a half space: ``N = k d^1.5`` (Hertz 1882).
 
     Both are of one material; of two, ``young`` and ``poisson`` are those with the mean of their ``(1 - nu^2)/E``.

@@ -25,11 +25,11 @@ from fem_mbs.alpha.newmark import (
     weights_of_third,
 )
 from fem_mbs.alpha.stabilized import Index2Equations
-from fem_mbs.alpha.step import Linearization, Scheme, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.step import Scheme, StepEquations, StepSolution
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import State, StepErrorEstimate
 from fem_mbs.linear.solvers import Factors
-from fem_mbs.newton import Iterate, Newton
+from fem_mbs.newton import Newton
 from fem_mbs.system.matrices import gradient_product, rate_product, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import TINY
 from fem_mbs.system.states import interpolate
@@ -85,11 +85,7 @@ class StepErrors(NamedTuple):
 
 
 def errors_of_step(
-    scheme: Scheme,
-    equations: StepEquations,
-    solution: Iterate[Unknowns, StepResidual, Linearization],
-    new: State,
-    memory: AlphaMemory,
+    scheme: Scheme, equations: StepEquations, solution: StepSolution, new: State, memory: AlphaMemory
 ) -> StepErrors:
     """Errors of the step to a new state; its report gets what is looked at now and then."""
     system, state, h, report = scheme.system, equations.state, equations.h, solution.report
@@ -150,11 +146,7 @@ def _curvature(system: System, now: Array, recent: AccelerationHistory, t: float
 
 
 def missed_velocities(
-    parameters: Parameters,
-    equations: StepEquations,
-    solution: Iterate[Unknowns, StepResidual, Linearization],
-    new: State,
-    k: int,
+    parameters: Parameters, equations: StepEquations, solution: StepSolution, new: State, k: int
 ) -> Array | None:
     """Changes of velocities ``(n, 2, 3)`` by forces over time that the ends of step ``k`` do not tell; None for none.
 

@@ -112,6 +112,8 @@ class Linearization(NamedTuple):
     """
 
 
+StepSolution: TypeAlias = Iterate[Unknowns, StepResidual, Linearization]
+"""What Newton's method has found of a step."""
 Entries: TypeAlias = tuple[Array, Array, RateSensitivities]
 """Of an iteration matrix, with ``dD/d(increment)`` and the derivatives of body velocities that went into them."""
 MatrixEntries: TypeAlias = "Callable[[StepEquations, Unknowns, StepResidual], Entries]"
@@ -126,9 +128,7 @@ def exact_entries(equations: StepEquations, unknown: Unknowns, residual: StepRes
     return values, T_inv, dV
 
 
-def from_rest(
-    equations: StepEquations, multipliers: Array, newton: Newton
-) -> Iterate[Unknowns, StepResidual, Linearization]:
+def from_rest(equations: StepEquations, multipliers: Array, newton: Newton) -> StepSolution:
     """The solution of a step in which friction jams, or nearly so, sought from where all nodes rest, or else go on.
 
     Friction that makes reactions which press more than it takes to make it has no solution while a joint slips, and
@@ -143,9 +143,7 @@ def from_rest(
         return _sought(equations, multipliers, newton, 1.0)
 
 
-def _sought(
-    equations: StepEquations, multipliers: Array, newton: Newton, share: float
-) -> Iterate[Unknowns, StepResidual, Linearization]:
+def _sought(equations: StepEquations, multipliers: Array, newton: Newton, share: float) -> StepSolution:
     """The same from a share of the velocities before."""
     system, (factors, constants) = equations.system, (own[0] for own in equations.formulas[:2])
     D, held, none = np.zeros(system.N), copy(equations), np.zeros(system.m)
@@ -379,7 +377,7 @@ class StepEquations:
 
     # update
 
-    def update(self, solution: Iterate[Unknowns, StepResidual, Linearization]) -> tuple[State, Array]:
+    def update(self, solution: StepSolution) -> tuple[State, Array]:
         """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
         system, unknown = self.system, solution.unknown
         _, _, rates, x, R, (v, vdot, a) = self.place(unknown) if solution.corrected else solution.value.place
@@ -394,12 +392,7 @@ class StepEquations:
     # errors
 
     def carried_over_block(
-        self,
-        solution: Iterate[Unknowns, StepResidual, Linearization],
-        parameters: Parameters,
-        begun: CarriedErrors,
-        defects: Array,
-        errors: Array,
+        self, solution: StepSolution, parameters: Parameters, begun: CarriedErrors, defects: Array, errors: Array
     ) -> Array:
         """As :meth:`carried`, of one large step over a block that ends with this one.
 
@@ -417,14 +410,7 @@ class StepEquations:
         solution = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
         return block.carried(solution, errors, formulas.constants, defects, 0.0)
 
-    def carried(
-        self,
-        solution: Iterate[Unknowns, StepResidual, Linearization],
-        errors: Array,
-        rates: Array,
-        defects: Array,
-        lead: float,
-    ) -> Array:
+    def carried(self, solution: StepSolution, errors: Array, rates: Array, defects: Array, lead: float) -> Array:
         """Errors ``(5, N)`` of configuration, velocities, accelerations, algorithmic ones and ``Z/h`` at the end.
 
         They are what the step makes, to first order, of a start that is off by those there, ``errors``. As ``exp(e)
