@@ -26,7 +26,7 @@ from fem_mbs.errors import ModelError
 
 @checked
 class StateSpace(LinearBlock):
-    """``x' = A x + B u``, ``y = C x + D u``, with limits of the outputs if there are any.
+    """``x' = A x + B u``, ``y = C x + D u``.
 
     Parameters
     ----------
@@ -37,8 +37,6 @@ class StateSpace(LinearBlock):
         in time.
     initial : (n,), optional
         States at t = 0; zero by default.
-    limits : (2,), optional
-        Lower and upper limit of each output; -inf or inf for none.
     nominal : float
         A value of the states that counts as large: tolerances of variable steps are relative to it.
 
@@ -57,7 +55,6 @@ class StateSpace(LinearBlock):
         D: Any = None,  # noqa: N803
         *,
         initial: ArrayLike | None = None,
-        limits: Limits | None = None,
         nominal: Positive = 1.0,
     ) -> None:
         label = type(self).__name__
@@ -67,7 +64,7 @@ class StateSpace(LinearBlock):
         n = len(a)
         x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
         states = named_states(x0, nominal)
-        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, nominal, limits)
+        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, nominal)
 
 
 @checked
@@ -81,19 +78,15 @@ class TransferFunction(LinearBlock):
     num, den : list of numbers
         Coefficients of falling powers of ``s``, as in ``scipy.signal``: ``*scipy.signal.butter(2, 60.0, analog=True)``.
         The degree of ``num`` is at most that of ``den``.
-    limits : (2,), optional
-        Lower and upper limit of the output; -inf or inf for none.
     nominal : float
         A value of input and output that counts as large: tolerances of variable steps are relative to it.
     """
 
-    def __init__(
-        self, input: Input, num: ArrayLike, den: ArrayLike, *, limits: Limits | None = None, nominal: Positive = 1.0
-    ) -> None:
+    def __init__(self, input: Input, num: ArrayLike, den: ArrayLike, *, nominal: Positive = 1.0) -> None:
         A, B, C, D = of_transfer_function(num, den, type(self).__name__)
         n = len(A)
         matrices = Matrices(A, B, C, D, np.zeros((n, 1)))
-        self._set_up((input,), matrices, named_states(np.zeros(n), nominal), nominal, limits)
+        self._set_up((input,), matrices, named_states(np.zeros(n), nominal), nominal)
 
 
 @checked

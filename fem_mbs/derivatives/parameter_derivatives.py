@@ -90,7 +90,7 @@ class ParameterDerivatives:
                 of_parts.setdefault(id(share.part), []).append(share)
             for parts in grouped(own[0].part for own in of_parts.values()):
                 batch = type(parts[0]).batch(parts, number)
-                together = BatchCopies(batch, parts, number, (system.n, system.k, system.m), system.end)
+                together = BatchCopies(batch, parts, number, (system.n, system.k, system.m))
                 own = _Differences(system, together, [of_parts[id(owner)] for owner in batch.owners], self._steps)
                 self.cells += len(batch.nodes)
                 if isinstance(batch, ElementBatch):

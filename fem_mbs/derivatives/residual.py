@@ -108,7 +108,7 @@ class Residual:
 
         def together(batches: Sequence[Any]) -> list[BatchCopies]:
             groups = ((batch, list(dict.fromkeys(batch.owners))) for batch in batches)
-            return [BatchCopies(batch, parts, system.number, sizes, system.end) for batch, parts in groups]
+            return [BatchCopies(batch, parts, system.number, sizes) for batch, parts in groups]
 
         self._elements = together(system.batches)
         self._joints = together(system.constraint_batches)

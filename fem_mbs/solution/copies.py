@@ -216,9 +216,8 @@ NEVER: Any = _Never()
 class BatchCopies:
     """A batch of ``parts``, and copies of it.
 
-    ``number`` has numbered that of one instant, of which ``sizes`` says how much there is; functions of time are not
-    asked after ``end``. ``rates`` of what depends on time are wanted or not; where laws of joints cannot be asked,
-    these may be taken for ``met``.
+    ``number`` has numbered that of one instant, of which ``sizes`` says how much there is. ``rates`` of what depends on
+    time are wanted or not; where laws of joints cannot be asked, these may be taken for ``met``.
     """
 
     def __init__(
@@ -227,12 +226,11 @@ class BatchCopies:
         parts: Sequence[Any],
         number: Numbering,
         sizes: Sizes,
-        end: float,
         *,
         rates: bool = True,
         met: bool = False,
     ) -> None:
-        self.one, self._parts, self._number, self._sizes, self._end = batch, parts, number, sizes, end
+        self.one, self._parts, self._number, self._sizes = batch, parts, number, sizes
         self._rates, self._met, self._alone = rates, met, False
         self._copies: dict[int, Any] = {}
         self._given: dict[float, Any] = {}
@@ -280,7 +278,7 @@ class BatchCopies:
         if t not in self._given:
             if len(self._given) >= MOST:
                 self._given.clear()
-            self._given[t] = self.one.at(min(t, self._end))
+            self._given[t] = self.one.at(min(t, self._number.end))
         return self._given[t]
 
 
@@ -337,7 +335,7 @@ def over_time(
         one, own = type(parts[0]).batch(parts, number), [part for part in parts if isinstance(part, Constraint)]
         rows = np.concatenate([np.empty(0, np.intp), *map(number.multipliers, own)])
         sizes = len(number.rows), system.k, system.m
-        batch = BatchCopies(one, parts, number, sizes, system.end, rates=False, met=met)
+        batch = BatchCopies(one, parts, number, sizes, rates=False, met=met)
         together = nt > FEW and history.instant is None
         count = min(nt, FEW + CELLS // max(len(one.owners), 1)) if together else 1
         t, found = history.times, list[Array]()
