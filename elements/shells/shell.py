@@ -199,7 +199,8 @@ class Shell(Element):
         s, t = (np.linspace(0.0, 1.0, count + 1) for count in elements)
         places = start + s[:, None, None] * along + t[:, None] * across
         normals = np.broadcast_to(normal, places.shape)
-        return _add_grid(cls, model, places, normals, (False, False), section, direction, name, given, thick)
+        make = partial(cls, section=section, direction=direction, thick=thick)
+        return _add_grid(model, make, places, normals, (False, False), name, given)
 
     @classmethod
     @checked
@@ -228,8 +229,7 @@ class Shell(Element):
         model, section, elements, direction, name, given, thick
             As for :meth:`rectangle`.
         """
-        (count, other), (around, about) = elements, closed
-        s, t = np.linspace(0.0, 1.0, count + 1), np.linspace(0.0, 1.0, other + 1)
+        s, t = (np.linspace(0.0, 1.0, count + 1) for count in elements)
         places = np.array([[_called(place, u, v) for v in t] for u in s])
         normals = np.cross(
             [[_slope(partial(_called, place, v=v), u) for v in t] for u in s],
@@ -251,10 +251,9 @@ class Shell(Element):
                     f"Shell.surface: closed={tuple(closed)}, but at the ends 0 and 1 of parameter {'uv'[axis]} place "
                     f"differs by {gap:.3g}; a surface with one side, as a Moebius strip, cannot be closed"
                 )
-        where = (slice(0, count if around else None), slice(0, other if about else None))
-        return _add_grid(
-            cls, model, places[where], normals[where], (around, about), section, direction, name, given, thick
-        )
+        once = tuple(slice(-1 if ends else None) for ends in closed)
+        make = partial(cls, section=section, direction=direction, thick=thick)
+        return _add_grid(model, make, places[once], normals[once], closed, name, given)
 
     @classmethod
     @checked
@@ -431,18 +430,15 @@ def _cells(nodes: Any) -> tuple[tuple[Node, ...], IntArray]:
 
 
 def _add_grid(
-    cls: type[Shell],
     model: ModelDescription,
+    make: Callable[..., Shell],
     places: Array,
     normals: Array,
-    closed: tuple[bool, bool],
-    section: ShellSection,
-    direction: Any,
+    closed: Sequence[bool],
     name: str | None,
     given: Mapping[Any, Any] | None,
-    thick: bool,
 ) -> Shell:
-    """Nodes at ``places`` (nu, nv, 3), or those ``given``, and the shell through them."""
+    """Nodes at ``places`` (nu, nv, 3), or those ``given``, and the shell that is made through them."""
     label = f"Shell '{name}'" if name else "Shell"
     at = {key: check_node(node, f"{label}: given[{key}]") for key, node in (given or {}).items()}
     nu, nv = places.shape[:2]
@@ -464,8 +460,7 @@ def _add_grid(
         by_node = {id(grid[i][j]): normals[i, j] for i in range(nu) for j in range(nv)}
         order = dict.fromkeys(node for quad in quads for node in quad)
         own = np.array([by_node[id(node)] for node in order])
-        shell = cls(quads, section, normals=own, direction=direction, grid=counts, thick=thick)
-        return model.add(shell, name=name)
+        return model.add(make(quads, normals=own, grid=counts), name=name)
 
 
 def _called(place: Callable[..., Any], u: float, v: float) -> Array:
