@@ -112,7 +112,7 @@ def test_stiff_governor_has_order_two(governs, group):
     errors = []
     for step in (0.01, 0.005):
         model, bearing, guide = flyball_governor.build(governs, group)
-        solution = mbs.simulate(model, 0.5, step)
+        solution = mbs.simulate(model, 0.5 if governs else 1.0, step)  # free, the third order weighs 2 % at 0.5 s
         found = 0.5 + solution.coordinate(guide)[-1], solution.coordinate_rate(bearing)[-1]
         errors.append(np.abs(found - flyball_governor.exact(solution.t, governs)[:, -1]))
     orders = np.log2(np.divide(*errors))
