@@ -153,7 +153,7 @@ class PID(LinearBlock):
         Integral part of the output at t = 0.
     nominal : float, optional
         An output that counts as large: tolerances of variable steps are relative to it. By default the largest finite
-        limit, else 1.
+        limit, else what an error of 1 makes: ``P``, or ``I``, or ``D``.
 
     Notes
     -----
@@ -194,7 +194,7 @@ class PID(LinearBlock):
             track = I / P if anti_windup is None else 1.0 / anti_windup
         if nominal is None:
             finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
-            nominal = max(finite, default=0.0) or 1.0
+            nominal = max(finite, default=0.0) or abs(P or I or D) or 1.0
         own = 1 if I or initial else 0  # what nothing changes would be anything at rest
         states = own * [InternalVariable("integral", "state", initial, size=nominal)]
         T, inputs = filter if D else None, (error,) if rate is None else (error, rate)

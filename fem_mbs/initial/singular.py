@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import coo_array, csc_array, diags_array
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import Motion, Node, State, WiredBatch, listed
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
@@ -192,9 +192,7 @@ def _unfixed(system: System, matrix: csc_array, rows: IntArray) -> IntArray:
     units = np.append(1.0 / system.weight[system.free_rows], np.zeros(system.m))
     block = (matrix[rows] @ diags_array(units)).toarray()
     block = np.where(np.abs(block) > BARE * np.abs(block).max(axis=1, keepdims=True), block, 0.0)[:, rows]
-    for axis in BALANCED * (0, 1):  # each is in its own unit
-        block /= np.sqrt(np.where(block.any(axis, keepdims=True), np.abs(block).max(axis, keepdims=True), 1.0))
-    _, values, vectors = np.linalg.svd(block)
+    _, values, vectors = np.linalg.svd(scaled(block, *_balanced(block, rows >= 0)))
     loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
     return np.asarray(rows[loose])
 
@@ -221,6 +219,10 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
         M = M - matrix[rest][:, lower] @ np.linalg.solve(inner, outer)
         M = M if small else csc_array(M)
     M = scaled(M, scale, scale)
+    own = np.isin(rest, _first_order(system))
+    if own.any():
+        rows, columns = _balanced(M, own)
+        M, scale = scaled(M, rows, columns), scale * columns
     B = _part(matrix, np.arange(system.n_free, matrix.shape[0]), rest)
     B = scaled(B, np.ones(B.shape[0]), scale)
     # unknowns in no equation and equations without unknowns are told apart, however many there are
@@ -237,6 +239,15 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
     return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
+
+
+def _balanced(M: Matrix, own: BoolArray) -> tuple[Array, Array]:
+    """Factors of rows and columns, which make those of the ``own`` unknowns comparable: each is in its own unit."""
+    rows, columns = np.ones(len(own)), np.ones(len(own))
+    for factors, axis in BALANCED * ((rows, 1), (columns, 0)):
+        size = lengths(scaled(M, rows, columns), axis)
+        factors[own] /= np.sqrt(np.where(size > 0.0, size, 1.0))[own]
+    return rows, columns
 
 
 def _regular(system: System, values: Array, matrix: csc_array, gap: float) -> bool:

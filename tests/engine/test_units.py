@@ -310,7 +310,7 @@ def governed(o: Units) -> mbs.Model:
     rail = model.add(PrismaticJoint(model.ground, cart, (1, 0, 0)))
     angle = model.add(JointSensor(model.add(RevoluteJoint(cart, pole, (0, 1, 0), point=(0, 0, 0)))), name="angle")
     gains = np.multiply(-o.N, (60.0, 20.0 / o.s, 8.0 * o.s))
-    control = model.add(PID(angle, *gains, filter=0.02 * o.s, nominal=50.0 * o.N))
+    control = model.add(PID(angle, *gains, filter=0.02 * o.s))
     model.add(JointActuator(rail, model.add(LowPass(control, 0.01 * o.s, nominal=o.N))))
     return model
 

@@ -217,3 +217,27 @@ def test_controllers_hold_weights(gains: tuple[float, ...]) -> None:
         held = weight * (1.0 if kind is PrismaticJoint else 0.4 * np.cos(place))
         error = 0.0 if len(gains) > 1 and gains[1] else held / gains[0]
         np.testing.assert_allclose([place, rest.signal(control)[-1]], [wanted - error, held], atol=1e-6)
+
+
+@pytest.mark.parametrize(("metre", "second"), [(1.0, 1.0), (1e3, 1.0), (1e3, 1 / 60), (1.0, 1 / 3600)])
+def test_arms_with_controllers_in_any_units(metre: float, second: float, caplog: pytest.LogCaptureFixture) -> None:
+    """They rest where they are told, and start, whatever number the torque is that holds them; nothing is doubted."""
+    length, torque = 0.6 * metre, metre**2 / second**2
+    model, last, held = mbs.Model(gravity=(0, 0, -G * metre / second**2)), None, []
+    for k, target in enumerate((0.2, -0.1)):
+        node = model.add_node(((k + 0.5) * length, 0, 0))
+        model.add(RigidBody(node, 3.0, 3 * (3.0 * length**2 / 12,)))
+        hinge = model.add(RevoluteJoint(last or model.ground, node, (0, -1, 0), point=(k * length, 0, 0)))
+        angle, rate = (model.add(JointSensor(hinge, own)) for own in ("coordinate", "coordinate_rate"))
+        gains = np.multiply(torque, (2e4, 5e4 / second, 1e3 * second))
+        held.append((model.add(PID(target - angle, *gains, rate=-rate)), hinge))
+        model.add(JointActuator(hinge, held[-1][0]))
+        last = node
+    rest = equilibrium(model)
+    half = 3.0 * G * 0.3 * np.cos([0.2, 0.1])
+    by_hand = 3 * half[0] + half[1], half[1]
+    np.testing.assert_allclose([rest.signal(pid)[-1] / torque for pid, _ in held], by_hand, rtol=1e-8)
+    np.testing.assert_allclose([rest.coordinate(hinge)[-1] for _, hinge in held], (0.2, -0.1), rtol=0, atol=1e-9)
+    run = mbs.simulate(model, 0.1 * second, 0.01 * second, initial=rest.state(-1))
+    np.testing.assert_allclose(run.x[-1], rest.x[-1], rtol=0, atol=1e-9 * metre)
+    assert not caplog.records
