@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import (
     ElementBatch,
     Energy,
@@ -162,14 +162,14 @@ class YieldingBatch(NearestBatch, ElementBatch):
     def branches(self, context: Yielding) -> Array:
         return context.branch
 
-    def creeping(self, motion: Motion, length: float) -> Array:
+    def creeping(self, motion: Motion, length: float) -> tuple[Array, BoolArray]:
         """The fastest of the points that push."""
         _, seen = self.force(motion, None)
         slips, pushes = np.einsum("nrdb,nb->nrd", seen.G, seen.V)[..., 1:], seen.force[..., 0] < 0.0
         speeds, result = np.linalg.norm(slips, axis=-1), np.zeros(len(self.nodes))
         creeps = pushes & (speeds < self._given[3, seen.touched]) & (self._given[2, seen.touched] > 0.0)
         result[seen.touched] = np.where(creeps, speeds, 0.0).max(axis=1, initial=0.0) / length
-        return result
+        return result, np.zeros_like(result, np.bool_)
 
     def accept(self, context: Yielding) -> Array:
         """The speed of approach; where contacts are closed, the largest since they are."""

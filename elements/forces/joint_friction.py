@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import (
     Constraint,
     ElementBatch,
@@ -74,8 +74,8 @@ LARGE = 10.0
 MOST = 9.0
 """Static over kinetic coefficient up to which bristles never bring energy."""
 
-STRIBECK = 1e-2
-"""Rate of the Stribeck effect, unless it is given."""
+STRIBECK, FAST = 1e-2, 1e3
+"""Rate of the Stribeck effect, unless it is given; so many times of it belong to a model in other units."""
 
 
 @checked
@@ -188,11 +188,14 @@ class JointFriction(CoordinateElement):
                 )
 
     @property
-    def slow(self) -> float:
-        """Rate below which it creeps; with bristles, over which a Stribeck effect goes that was not given."""
-        if self.bristle is None:
-            return self.creep
-        return self.stribeck if self._usual and self.static > self.kinetic else 0.0
+    def made_for(self) -> tuple[float, float]:
+        """Between which rates it is made for: where it creeps ends, and where a Stribeck effect not given is of others.
+
+        With bristles it creeps nowhere, but should not go through that effect alone.
+        """
+        guessed = self._usual and self.static > self.kinetic
+        slow = self.creep if self.bristle is None else guessed * self.stribeck
+        return slow, FAST * self.stribeck if guessed and not self.is_angle else np.inf
 
     def batch_key(self) -> Hashable:
         """Those with bristles, and those on which other reactions press, apart."""
@@ -226,7 +229,8 @@ class FrictionBatch(CoordinateLawBatch):
             np.array([getattr(element, name) for element in elements]) for name in names
         )
         self.preload = np.array([element.arm * element.preload for element in elements])
-        self._bends, self._slow = np.minimum(self.creep, self.stribeck), np.array([own.slow for own in elements])
+        self._bends = np.minimum(self.creep, self.stribeck)
+        self._slow, self._fast = np.array([own.made_for for own in elements]).T
         if parts := [rows for rows, _ in elements[0].pressing]:
             every = [row for rows in parts for row in rows]
             self.reads = np.array([number.multipliers(element.joint)[every] for element in elements])
@@ -277,10 +281,10 @@ class FrictionBatch(CoordinateLawBatch):
         d = self._sizes(change.multipliers[self.reads])
         return bool((self._weights * d**2 > allowed * (context.prescribed.parts + d)).any())
 
-    def creeping(self, motion: Motion, length: float) -> Array:
+    def creeping(self, motion: Motion, length: float) -> tuple[Array, BoolArray]:
         V = self.coordinates.velocities(motion)
         rates = np.abs(np.vecdot(self.coordinates.evaluate(motion).gradient, V))
-        return np.where(rates < self._slow, rates, 0.0) / (1.0 if self._angle else length)
+        return np.where(rates < self._slow, rates, 0.0) / (1.0 if self._angle else length), rates > self._fast
 
     def by_multipliers(self, context: Acting) -> Array:
         """The load, and nothing else, depends on the reactions."""

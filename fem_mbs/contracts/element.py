@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fem_mbs.arrays import Array, IntArray
+from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts.component import Batch, Component, Numbering
 from fem_mbs.contracts.functions import GivenValues
 from fem_mbs.contracts.motion import Motion, RateSensitivities
@@ -279,8 +279,8 @@ class ElementBatch(Batch):
         """What cells carry over what a mesh of their size can follow, ``(n,)``, and what to say of one above 1."""
         raise MissingMethodError(f"{type(self).__name__} does not know what its cells can follow")
 
-    def creeping(self, motion: Motion, length: float) -> Array:
-        """How fast what rubs creeps, ``(n,)``, in rad/s or over a length; zero for what slides or sticks."""
+    def creeping(self, motion: Motion, length: float) -> tuple[Array, BoolArray]:
+        """How fast what rubs creeps, ``(n,)``, in rad/s or over a length; and what slides too fast for its law."""
         raise MissingMethodError(f"{type(self).__name__} does not creep")
 
     def waves(self, R: Array, turns: Array) -> Array:

@@ -137,6 +137,7 @@ class Creeping:
     def __init__(self, steps: StepSequence) -> None:
         self._system = steps.system
         self._ways = [np.zeros(len(batch.owners)) for batch in self._system.creeps]
+        self._fast: dict[str, None] = {}
         self._last: State | None = None
         self._seen = -np.inf
 
@@ -158,19 +159,25 @@ class Creeping:
             for batch, ways in pairs
             for k in np.flatnonzero(ways > CREPT).tolist()
         ]
-        if not far:
-            return ""
-        return (
+        slower = (
             f"friction is slower than it is made for: {listed(far, '; ')} (rad, or extents of the model), at rates "
             "below creep, or with bristles below stribeck: 0.001 and 0.01, in any units, unless they are given. Give "
             "creep= 100 times and stribeck= 10 times below the rates of interest; with bristle= a JointFriction sticks "
             "in place of creeping"
         )
+        faster = (
+            f"friction falls from its static to its kinetic coefficient over a rate that was not given, 0.01 in any "
+            f"units, and slides more than 1000 times as fast: {listed([*self._fast], '; ')}. Give stribeck= in the "
+            "units of the model"
+        )
+        return "; ".join(text for text, told in ((slower, far), (faster, self._fast)) if told)
 
     def _look(self, state: State) -> None:
         motion, h = self._system.motion(state), state.t - self._seen
         for batch, ways in zip(self._system.creeps, self._ways, strict=True):
-            ways += h * batch.creeping(motion, self._system.length)
+            rates, fast = batch.creeping(motion, self._system.length)
+            ways += h * rates
+            self._fast |= {str(batch.owners[k]): None for k in np.flatnonzero(fast).tolist()}
         self._seen = state.t
 
 

@@ -301,6 +301,21 @@ def test_a_run_says_that_friction_creeps_in_its_units(bristle: float | None, cap
     assert abs(ends[1] - ends[0]) > 0.05 * ends[0]
 
 
+@pytest.mark.parametrize("bristle", [None, 1e-4])
+def test_a_run_says_that_a_rate_not_given_is_of_other_units(
+    bristle: float | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In mm the default is 0.01 mm/s, and the motion another one."""
+    ends = []
+    for m, given, told in ((1.0, {}, False), (1e3, {}, True), (1e3, {"creep": 1e-3, "stribeck": 1e-2}, False)):
+        caplog.clear()
+        solution = mbs.simulate(rubbing(Units(m=m), bristle, **given), 1.4, 0.005)
+        assert ("a rate that was not given" in caplog.text and "JointFriction 1'" in caplog.text) is told
+        ends.append(solution.position("block")[-1, 0] / m)
+    assert ends[2] == pytest.approx(ends[0], rel=2e-3)
+    assert abs(ends[1] - ends[0]) > 0.005 * abs(ends[0])
+
+
 def test_a_run_says_that_what_yields_creeps(caplog: pytest.LogCaptureFixture) -> None:
     """A box on a slope that should hold it, in m and in mm a second: 1 mm/s, or 1 m/s in place of it."""
     law = {"friction": 0.5, "stiffness": 1e5, "restitution": 0.5}
