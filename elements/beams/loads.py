@@ -45,7 +45,7 @@ from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
 from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.forces.loads import Frame, Value
-from fem_mbs.elements.forces.user_laws import DIFFERENCE_SHARE, slope
+from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import LawError, ModelError
 from fem_mbs.lie import so3
@@ -324,16 +324,14 @@ class Drag(Element):
         if not callable(self.fluid):
             return None
         fluid = self.fluid
-        size = DIFFERENCE_SHARE * (1.0 + np.abs(x).max(initial=0.0))
-        return _derivative(lambda y: self.velocities(t, y), lambda y: fluid(t, y), x, size)
+        return _derivative(lambda y: self.velocities(t, y), lambda y: fluid(t, y), x)
 
     def force_gradient(self, velocity: Array, s: Array) -> Array:
         """Derivative ``(n, 3, 3)`` of the forces against velocities."""
         if isinstance(self.law, ByVelocity):
             given, shape = (velocity.copy(), s), (*velocity.shape, 3)
             return answer(self, "the derivative of its law", self.law.by_velocity, given, (shape,))
-        size = DIFFERENCE_SHARE * (1.0 + np.abs(velocity).max(initial=0.0))
-        return _derivative(lambda v: self.forces(v, s), lambda v: self.law(v, s), velocity, size)
+        return _derivative(lambda v: self.forces(v, s), lambda v: self.law(v, s), velocity)
 
     def batch_key(self) -> Hashable:
         return self.beam.order
@@ -454,6 +452,6 @@ def _flat(values: Array) -> Array:
     return values.reshape(-1, *values.shape[2:])
 
 
-def _derivative(law: Callable[[Array], Array], free: Callable[[Any], Any], x: Array, step: float) -> Array:
+def _derivative(law: Callable[[Array], Array], free: Callable[[Any], Any], x: Array) -> Array:
     """Derivative ``(n, 3, 3)`` of a function of ``x`` (n, 3); ``free`` is the same unchecked."""
-    return np.stack([np.broadcast_to(slope(law, free, x, step, unit), x.shape) for unit in np.eye(3)], axis=-1)
+    return np.stack([np.broadcast_to(slope(law, free, x, unit), x.shape) for unit in np.eye(3)], axis=-1)

@@ -35,10 +35,11 @@ from fem_mbs.contracts import (
     function,
 )
 from fem_mbs.elements.control.linear import check_matrices, initial_values, named_outputs, named_states, of_scipy
+from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.errors import LawError, ModelError
 
 STEP = 6e-6
-"""Differences over this share of an argument, and of one, are exact to about ten digits."""
+"""Change of an argument, over how far it goes, and of that over its size, that is none."""
 
 Function = Annotated[Callable[..., Any], partial(function, of=" of t, x, u")]
 
@@ -182,14 +183,11 @@ def _slopes(block: Block, t: float, x: Array, u: Array) -> Array:
     if block.jacobian is not None:
         return _given(block, t, x, u)
     z = np.concatenate([x, u])
-    columns = []
-    for k, h in enumerate(STEP * (1.0 + np.abs(z))):
-        ahead, back = z.copy(), z.copy()
-        ahead[k] += h
-        back[k] -= h
-        change = _values(block, t, ahead[:n], ahead[n:]) - _values(block, t, back[:n], back[n:])
-        columns.append(change / (ahead[k] - back[k]))
-    return np.stack(columns, axis=-1)
+
+    def along(k: int, value: float) -> Array:
+        return _values(block, t, *np.split(np.where(np.arange(len(z)) == k, value, z), [n]))
+
+    return np.stack([slope(partial(along, k), None, own) for k, own in enumerate(z)], axis=-1)
 
 
 def _given(block: Block, t: float, x: Array, u: Array) -> Array:

@@ -39,11 +39,9 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.forces.coordinate_law import ANGLE, CoordinateElement, JointLike
 from fem_mbs.elements.forces.line import LineElement
 from fem_mbs.elements.forces.loads import Frame
+from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-
-STEP = 1e-5
-"""Differences over this step of quantities of order one are exact to about ten digits."""
 
 Measure = Annotated[Callable[[Motion], float], partial(function, of=" of a Motion")]
 
@@ -103,13 +101,13 @@ class FunctionSensorBatch(SensorBatch, of=FunctionSensor):
 
     def _gradient(self, motions: list[Motion], changed: Callable[[Motion, Array], Motion]) -> Array:
         p = self.nodes.shape[1]
-        ways = STEP * np.eye(6 * p).reshape(-1, p, 6)
+        ways = np.eye(6 * p).reshape(-1, p, 6)
 
-        def slope(sensor: FunctionSensor, motion: Motion, d: Array) -> float:
-            return (_asked(sensor, changed(motion, d)) - _asked(sensor, changed(motion, -d))) / (2.0 * STEP)
+        def along(sensor: FunctionSensor, motion: Motion, d: Array) -> float:
+            return slope(lambda way: _asked(sensor, changed(motion, way * d)), None, 0.0)
 
         pairs = zip(self._sensors, motions, strict=True)
-        return np.array([[slope(sensor, motion, d) for d in ways] for sensor, motion in pairs])
+        return np.array([[along(sensor, motion, d) for d in ways] for sensor, motion in pairs])
 
 
 def _asked(sensor: FunctionSensor, motion: Motion) -> float:

@@ -44,6 +44,7 @@ from fem_mbs.contracts import (
     shown,
 )
 from fem_mbs.elements.forces.bushing import BushingBatch, frames_on
+from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.elements.joints.frames import Frames, axes_in
 from fem_mbs.elements.laws.table import overshoot
 from fem_mbs.errors import LOG, ModelError, MotionError
@@ -57,8 +58,6 @@ WHAT = "2 numbers across the shaft, a 2x2 matrix, 5 numbers with the one along i
 SHAPES = (2,), (2, 2), (5,), (5, 5)
 AXIS, TILTS = np.array([0.0, 0.0, 1.0]), np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])
 """Of a shaft, and what tilts are of the components of its axis."""
-SPEED_STEP = 1e-5
-"""Of differences of functions of the speed, rad/s, against the speed and 1."""
 
 
 def _matrix(value: Any, label: object) -> Array:
@@ -183,17 +182,14 @@ def _by_speed(bearing: Bearing) -> BySpeed:
 
 
 def _of_functions(bearing: Bearing, parts: dict[str, Any], speed: float) -> tuple[Array, Array]:
-    h = SPEED_STEP * (1.0 + abs(speed))
-    here, before, after = (
-        np.concatenate(
-            [
-                _five(answer(bearing, name, own, (w,), SHAPES), None, name) if callable(own) else own
-                for name, own in parts.items()
-            ]
+    def values(speed: float) -> Array:
+        given = (
+            _five(answer(bearing, name, own, (speed,), SHAPES), None, name) if callable(own) else own
+            for name, own in parts.items()
         )
-        for w in (speed, speed - h, speed + h)
-    )
-    return here, (after - before) / (2.0 * h)
+        return np.concatenate([*given])
+
+    return values(speed), slope(values, None, speed)
 
 
 def _of_table(bearing: Bearing, splines: Any, speed: float) -> tuple[Array, Array]:

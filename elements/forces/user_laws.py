@@ -2,8 +2,8 @@
 
 Derivatives are those that a law has as attributes; else they come from a complex step (Squire, Trapp, *Using complex
 variables to estimate derivatives of real functions*, SIAM Review 40, 1998) where that agrees with central differences,
-and from these where it does not: a law with ``abs``, ``max`` or a table may fail on complex numbers, or return
-something else.
+and from these where it does not, over steps that the law tells: one with ``abs``, ``max`` or a table may fail on
+complex numbers, or return something else.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from fem_mbs.contracts import (
 )
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.line import LineElement
+from fem_mbs.errors import LawError
 
-DIFFERENCE_SHARE = 1e-6
-"""Of what is large, the step of differences."""
+FIRST, SHORTER, TRIES = 6e-6, 0.12, 10
+"""The first step of differences, of an argument and of one, the share of it of the next one, and how many."""
 COMPLEX_STEP = 1e-30
-AGREE, ROUNDING = 1e-4, 1e-15
-"""Derivatives that differ by less, against them and the value, are the same but for the errors of differences."""
+AGREE, ALIKE, ROUNDING = 1e-4, 1e-7, 1e-15
+"""A derivative is what differs from a difference, or a difference from the next, by less of it and of the value."""
 
 UserLaw = Callable[[float, float, float], float]
 
@@ -83,33 +84,70 @@ def partial_derivatives(
     def number(q: float, v: float) -> float:
         return _number(law, t, q, v, owner, kind)
 
-    def derivative(of: int, step: float) -> float:
+    def derivative(of: int) -> float:
         if (own := exact[of]) is not None:
             return _number(own, t, value, rate, owner, kind)
         if of == 0:
-            return float(slope(lambda q: number(q, rate), lambda q: law(t, q, rate), value, step))
-        return float(slope(lambda v: number(value, v), lambda v: law(t, value, v), rate, step))
+            return float(slope(lambda q: number(q, rate), lambda q: law(t, q, rate), value))
+        return float(slope(lambda v: number(value, v), lambda v: law(t, value, v), rate))
 
-    here, size = number(value, rate), abs(value) + (0.0 if kind is OF_LENGTH else 1.0)
-    steps = DIFFERENCE_SHARE * size, DIFFERENCE_SHARE * (abs(rate) + size)
-    return here, derivative(0, steps[0]), derivative(1, steps[1])
+    return number(value, rate), derivative(0), derivative(1)
 
 
-def slope(law: Callable[[Any], Any], free: Callable[[Any], Any], x: Any, step: float, unit: Any = 1.0) -> Any:
-    """Derivative at ``x`` along ``unit``, numbers or arrays, of a law; ``free`` is the same unchecked."""
-    ahead, behind = law(x + step * unit), law(x - step * unit)
-    difference = (ahead - behind) / (2.0 * step)
-    noise = ROUNDING * (abs(ahead) + abs(behind)) / step
+def slope(law: Callable[[Any], Any], free: Callable[[Any], Any] | None, x: Any, unit: Any = 1.0) -> Any:
+    """Derivative at ``x`` along ``unit``, numbers or arrays, of a law; ``free`` is the same unchecked, if it has one.
+
+    What is small for a law, none but itself knows, which may be of a gap of a micrometre. Steps are shorter and shorter
+    until a difference agrees with the complex step, or with the next one; if none does, the best of them is taken.
+    """
+    exact = None if free is None else _complex_slope(free, x, unit)
+    found, least, last, doubt = None, np.inf, None, 0.0
+    size = 1.0 + _largest(x)
+    for k in range(TRIES):
+        h = FIRST * SHORTER**k * size
+        try:
+            ahead, behind = law(x + h * unit), law(x - h * unit)
+        except LawError:  # where it is not known, such as beyond a gap
+            if last is None and k == TRIES - 1:
+                raise
+            continue
+        now = (ahead - behind) / (2.0 * h)
+        noise = ROUNDING * (abs(ahead) + abs(behind) + abs(x * now)) / h
+        if exact is not None:
+            agrees = abs(exact - now) <= AGREE * _largest(now) + noise
+            if _all(agrees):
+                return exact
+            now = np.where(agrees, exact, now)
+        if last is not None:
+            missed = abs(now - last) + doubt
+            settled = _all(missed <= ALIKE * _largest(last) + doubt + noise)
+            if found is not None:
+                last, missed = np.where(missed < least, last, found), np.minimum(missed, least)
+            found, least = last, missed
+            if settled:
+                break
+        last, doubt = now, noise
+    return last if found is None else found
+
+
+def _all(which: Any) -> bool:
+    return which is True or bool(np.all(which))  # numbers several times faster than arrays
+
+
+def _largest(values: Any) -> Any:
+    return abs(values) if isinstance(values, float) else np.abs(values).max(initial=0.0)
+
+
+def _complex_slope(free: Callable[[Any], Any], x: Any, unit: Any) -> Any:
+    """What a complex step tells, which is exact to rounding if it is the derivative; None if a law takes none."""
     try:
-        if isinstance(difference, float):  # several times faster than arrays
-            exact = float(free(complex(x, COMPLEX_STEP)).imag) / COMPLEX_STEP
-            return exact if abs(exact - difference) <= AGREE * abs(difference) + noise else difference
+        if isinstance(x, float):  # several times faster than arrays
+            return float(free(complex(x, COMPLEX_STEP)).imag) / COMPLEX_STEP
         with warnings.catch_warnings():
             warnings.simplefilter("error", np.exceptions.ComplexWarning)  # it takes real numbers alone
-            exact = np.imag(free(x + 1j * COMPLEX_STEP * unit)) / COMPLEX_STEP
-        return np.where(abs(exact - difference) <= AGREE * np.max(abs(difference)) + noise, exact, difference)
+            return np.imag(free(x + 1j * COMPLEX_STEP * unit)) / COMPLEX_STEP
     except Exception:  # whatever a user's function makes of complex numbers
-        return difference
+        return None
 
 
 def _number(law: UserLaw, t: float, value: float, rate: float, owner: object, kind: LawKind) -> float:

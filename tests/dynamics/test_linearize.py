@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -12,7 +13,19 @@ from motions import derivative
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, State
-from fem_mbs.elements import Beam, BeamSection
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    Block,
+    FunctionSensor,
+    JointActuator,
+    JointForce,
+    JointSensor,
+    JointSpring,
+    PrismaticJoint,
+    RigidBody,
+    SpringDamper,
+)
 from fem_mbs.lie import so3
 from fem_mbs.system.matrices import velocity_residual
 from fem_mbs.system.system import System
@@ -147,3 +160,31 @@ def test_mass_is_not_touched_by_stiffness() -> None:
     assert abs(linear.M - linear.M.T).max() < 1e-15 * abs(linear.M).max()
     total = linear.M @ np.tile([0, 0, 1.0, 0, 0, 0], 6)
     assert total.reshape(-1, 6)[:, 2].sum() == pytest.approx(7800 * 0.02 * np.sqrt(14), rel=1e-12)
+
+
+@pytest.mark.parametrize("gap", [1e3, 1e-2, 1e-5, 2e-6])
+@pytest.mark.parametrize("by", ["joint", "spring", "block", "sensor"])
+def test_functions_have_slopes_at_their_own_size(by: str, gap: float) -> None:
+    """An electrode that a voltage pulls over its gap, which softens its spring; ``math`` takes no complex numbers."""
+    model = mbs.Model()
+    plate, frame = model.add_node((0, 0, 0)), model.add_node((-gap, 0, 0))
+    model.fix(frame)
+    model.add(RigidBody(plate, 1.0, [gap**2] * 3))
+    rail = model.add(PrismaticJoint(model.ground, plate, (1, 0, 0)))
+    model.add(JointSpring(rail, 1.0))
+
+    def pull(q: float) -> float:
+        return 0.1 * gap**3 / math.pow(gap - q, 2)
+
+    if by == "joint":
+        model.add(JointForce(rail, lambda t, q, rate: pull(q)))
+    elif by == "spring":
+        model.add(SpringDamper(frame, plate, 0.0, force=lambda t, length, speed: -pull(length - gap)))
+    else:
+        if by == "sensor":
+            signal = model.add(FunctionSensor([plate], lambda motion: pull(motion.x[0, 0])))
+        else:
+            signal = model.add(Block([model.add(JointSensor(rail))], g=lambda t, x, u: pull(u[0])))
+        model.add(JointActuator(rail, signal))
+    frequency = mbs.modes(model).angular[0]
+    assert frequency == pytest.approx(math.sqrt(0.8), rel=1e-6)

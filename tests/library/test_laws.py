@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -57,9 +58,37 @@ def test_duration_must_be_positive() -> None:
 @pytest.mark.parametrize("x", [0.7, np.array([0.7, -0.2, 1.9])], ids=["number", "array"])
 def test_slopes_are_exact_where_a_law_takes_complex_numbers(x: Any) -> None:
     """To rounding; of one that does not, or is another function of these, a difference is left."""
-    np.testing.assert_allclose(slope(np.sin, np.sin, x, 1e-6), np.cos(x), rtol=1e-15)
+    np.testing.assert_allclose(slope(np.sin, np.sin, x), np.cos(x), rtol=1e-15)
     for law in (lambda x: np.sin(np.real(x)), lambda x: np.sin(np.abs(x))):
-        np.testing.assert_allclose(slope(law, law, x, 1e-6), np.cos(x) * np.sign(law(x) * np.sin(x)), rtol=1e-8)
+        np.testing.assert_allclose(slope(law, law, x), np.cos(x) * np.sign(law(x) * np.sin(x)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("library", [np, math])
+def test_slopes_of_laws_of_any_size(library: Any) -> None:
+    """What is small for a law may be a nanometre or a kilometre; ``math`` takes no complex numbers."""
+    rng = np.random.default_rng(29)
+    laws = (
+        (library.tanh, lambda z: 1.0 / math.cosh(z) ** 2),
+        (lambda z: 1.0 / library.sqrt(2.0 - z), lambda z: 0.5 / (2.0 - z) ** 1.5),  # not known beyond 2
+        (lambda z: z * abs(z), lambda z: 2.0 * abs(z)),
+        (lambda z: max(-1.0, min(z, 1.0)), lambda z: float(abs(z) < 1.0)),
+    )
+    for _ in range(100):
+        size, z = 10.0 ** rng.uniform(-8, 4), rng.choice([0.0, rng.uniform(-0.9, 0.9)])
+        for shape, expected in laws:
+
+            def law(x: Any, shape: Any = shape, size: float = size) -> Any:
+                return shape(x / size)
+
+            def checked(x: float, law: Any = law) -> float:
+                try:
+                    with np.errstate(invalid="raise"):
+                        return float(law(x))
+                except (ValueError, FloatingPointError) as error:
+                    raise mbs.LawError("not known there") from error
+
+            found = size * slope(checked, law, float(z * size))
+            assert found == pytest.approx(expected(z), rel=1e-5, abs=1e-3)
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e3, 1e6, 1.0 / 3600.0])
