@@ -249,10 +249,10 @@ def memory_can_be_stored(bench: Bench) -> None:
 def a_run_goes_on_from_a_file(bench: Bench) -> None:
     """A run that is stored, read back and continued is the run that never stopped, to the bit."""
     model = bench.make()
-    whole = simulate(model, 2 * T_END, STEP, bench.method)
+    whole = simulate(model, 1.5 * T_END, STEP, bench.method)
     half = simulate(model, T_END, STEP, bench.method).checkpoint
     memory = remembered(bench.method.Memory, Record(record(**half.memory._asdict())).values)
-    rest = simulate(model, 2 * T_END, STEP, bench.method, initial=replace(half, memory=memory))
+    rest = simulate(model, 1.5 * T_END, STEP, bench.method, initial=replace(half, memory=memory))
     for name in ARRAYS:
         if not np.array_equal(getattr(whole, name)[-len(rest.t) :], getattr(rest, name)):
             raise ContractError(

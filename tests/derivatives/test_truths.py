@@ -222,14 +222,14 @@ def test_blocks_whose_functions_jump_are_told(jumps: bool) -> None:
         rail = model["push"].joint
         lags = Block(
             [model.add(JointSensor(rail))],
-            lambda t, x, u: 30.0 * ((0.5 if jumps and t > 0.0333 else 1.0) * push - x),
+            lambda t, x, u: 30.0 * ((0.5 if jumps and t > 0.0133 else 1.0) * push - x),
             lambda t, x, u: x,
             initial=[push],
         )
         model.add(JointActuator(rail, model.add(lags, name="lags")))
         return model
 
-    notes = mbs.sensitivities(build, {"push": 12.0}, 0.1, 0.005, how="direct").notes
+    notes = mbs.sensitivities(build, {"push": 12.0}, 0.03, 0.005, how="direct").notes
     assert ["'lags'" in note and "'push'" not in note for note in notes] == [True] * jumps
 
 
@@ -242,8 +242,8 @@ def test_kinks_are_of_those_laws_that_passed_them() -> None:
             node = model.add_node((0, place, 0), velocity=(v * (place == 0.0), 0, 0))
             model.add(RigidBody(node, 1.0, (1, 1, 1)))
             guide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
-            model.add(JointStop(guide, None, 0.1, stiffness=1e4), name=name)
+            model.add(JointStop(guide, None, 0.02, stiffness=1e4), name=name)
         return model
 
-    (note,) = mbs.sensitivities(build, {"v": 1.0}, 0.12, 0.01, how="direct").notes
+    (note,) = mbs.sensitivities(build, {"v": 1.0}, 0.03, 0.01, how="direct").notes
     assert "'met'" in note and "'missed'" not in note

@@ -218,7 +218,7 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
 )
 def test_errors_of_rounds_that_cancel(speed: float) -> None:
     """A pendulum that nearly turns over, or does, slowly above and fast below: 0.24 to 0.46 of the error if late."""
-    model, t_end = mbs.Model(gravity=(0, 0, -9.81)), 12.0
+    model, t_end = mbs.Model(gravity=(0, 0, -9.81)), 8.0
     body = model.add_node((0, 0, -1), velocity=(speed, 0, 0), angular_velocity=(0, -speed, 0))
     model.add(RigidBody(body, 1.0, (0.01,) * 3))
     model.add(RevoluteJoint(model.ground, body, (0, 1, 0), point=(0, 0, 0)))
@@ -230,7 +230,7 @@ def test_errors_of_rounds_that_cancel(speed: float) -> None:
     assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
 
 
-@pytest.mark.parametrize(("group", "angle", "rate", "t_end"), [("R3xSO3", 3.1, 0.0, 20.0), ("SE3", np.pi, 0.1, 20.0)])
+@pytest.mark.parametrize(("group", "angle", "rate", "t_end"), [("R3xSO3", 3.1, 0.0, 12.0), ("SE3", np.pi, 0.1, 20.0)])
 def test_errors_of_what_stands_still_for_a_while_again_and_again(
     group: str, angle: float, rate: float, t_end: float
 ) -> None:
@@ -276,7 +276,7 @@ def test_errors_between_stops() -> None:
     """A mass that goes to and fro between springs which hold it for half of their period."""
     (model, rail), stiffness = on_a_rail(1.0), 1e4
     model.add(JointStop(rail, -0.5, 0.5, stiffness))
-    solution = mbs.simulate(model, 2.5, 0.01)
+    solution = mbs.simulate(model, 2.5, 0.02)
     held = np.pi / stiffness**0.5
     t = solution.t % (2.0 + 2.0 * held)
     late = np.abs(t - 0.5) < held, np.abs(t - 1.5 - held) < held
@@ -445,7 +445,7 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
                 law = SampledController(error, T, output, update=update, initial=[0.0, 0.3], delay=0.5 * T)
             model.add(JointActuator(rail, model.add(law)))
             before = node
-        return mbs.simulate(model, 1.0, h)
+        return mbs.simulate(model, 0.6, h)
 
     coarse, fine = run(0.025), run(0.0125)
     error = 4 / 3 * np.abs(coarse.x - fine.x[::2]).max()

@@ -68,7 +68,7 @@ def test_a_wall_of_equal_bricks_stays() -> None:
         model.add(RigidBody(node, 2.0, [0.01] * 3))
         parts.append((node, Box((a, b, c))))
     wall = model.add(contacts_between(parts, friction=0.6))
-    end = mbs.simulate(model, 0.05, 0.005)
+    end = mbs.simulate(model, 0.02, 0.005)
     memory = end.checkpoint.memory
     assert memory.touches.sum() < 0.5 * memory.closed.sum()
     assert min(end.gap(own).min() for own in wall) > -1e-12 and end.stats.failed_steps == 0

@@ -76,7 +76,7 @@ def of_all(solution: mbs.Solution, name: str) -> np.ndarray:
 def test_a_group_is_the_same_as_its_pairs(shapes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Motion to the bit; gaps, forces, losses and impulses; the names of the points."""
     h, count = (5e-3, 4) if shapes == "ball" else (1e-2, 3)
-    one, many = (mbs.simulate(heap(grouped, count, shapes), 0.15, h) for grouped in (True, False))
+    one, many = (mbs.simulate(heap(grouped, count, shapes), 0.08, h) for grouped in (True, False))
     assert one.status is many.status is mbs.Outcome.FINISHED
     np.testing.assert_array_equal(one.state(-1).x, many.state(-1).x)
     np.testing.assert_array_equal(one.state(-1).v, many.state(-1).v)

@@ -72,7 +72,7 @@ def test_derivatives_of_pairs(pair: tuple[str, str]) -> None:
     A gap and its two slips are along axes of a right-handed frame.
     """
     seen = 0
-    for seed in range(12):
+    for seed in range(10):
         batch, motion = placed(pair, seed, 0.55 if "box" in pair or "mesh" in pair else 0.9)
         all_of = every(batch.friction.shape)
         gaps = batch.measure(motion, *all_of)
@@ -194,7 +194,7 @@ def inside(shape: Shape) -> tuple[Array, Array, Array]:
 def test_the_least_gap_is_the_distance(pair: tuple[str, str]) -> None:
     """Of bodies that are apart: against a bounded least-squares problem."""
     apart = 0
-    for seed in range(60):
+    for seed in range(30):
         batch, motion = placed(pair, seed, 0.9)
         (contact,) = batch.owners
         parts, radius = [], 0.0

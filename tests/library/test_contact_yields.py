@@ -186,8 +186,8 @@ def test_a_run_that_was_cut_off_goes_on_to_the_bit(tmp_path: Path) -> None:
         if state.t > 0.025:
             raise KeyboardInterrupt
 
-    mbs.simulate(thrown(), 0.08, 0.01, store=tmp_path / "cut.run", callback=cut)
-    whole, on = mbs.simulate(thrown(), 0.08, 0.01), mbs.resume(tmp_path / "cut.run")
+    mbs.simulate(thrown(), 0.06, 0.01, store=tmp_path / "cut.run", callback=cut)
+    whole, on = mbs.simulate(thrown(), 0.06, 0.01), mbs.resume(tmp_path / "cut.run")
     np.testing.assert_array_equal(on.t, whole.t)
     np.testing.assert_array_equal(on.v, whole.v)
 

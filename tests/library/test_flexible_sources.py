@@ -498,6 +498,8 @@ def test_files_of_output4_give_the_same_body(tmp_path: Path, kind: str) -> None:
     rows = csr_array(mesh[1]).shape[0]
     path = output4(tmp_path / "bar.op4", {"KAA": mesh[1], "MAA": mesh[2]}, kind)
     equals(Reduction.nastran(path, bulk, ENDS, modes=3), 1e-8)
+    if kind != "text":
+        return
     # rows in another order have to be named
     mixed = np.random.default_rng(0).permutation(rows)
     path = output4(tmp_path / "bar.op4", {"KGG": mesh[1][mixed][:, mixed], "MGG": mesh[2][mixed][:, mixed]}, kind)

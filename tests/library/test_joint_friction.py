@@ -240,7 +240,7 @@ def test_a_motion_that_jams_stops_at_once(
         ):
             mbs.simulate(model, until + 0.05, step)
         return
-    solution = mbs.simulate(model, until + 0.02, step)
+    solution = mbs.simulate(model, until + 0.01, step)
     system = mbs.System(model)
     left = [system.evaluate_at(solution.state(k)).relative for k in range(len(solution.t))]
     way = solution.position(body)[:, 2][solution.t >= until - 1e-9]

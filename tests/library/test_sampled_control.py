@@ -149,12 +149,11 @@ def test_samples_that_repeat_each_other_tell_no_slopes():
 def test_a_run_that_is_cut_goes_on(tmp_path):
     model, controller, *_ = controlled("SE3", delay=0.03)
     whole = mbs.simulate(model, 0.25, 0.0113)
-    for end in (0.15, 0.2):
-        cut = mbs.simulate(model, end, 0.0113)
-        file = cut.save(tmp_path / "cut")
-        for initial in (cut.checkpoint, mbs.load(file, model).checkpoint, cut.state(-1)):
-            rest = mbs.simulate(model, 0.25, 0.0113, initial=initial)
-            np.testing.assert_allclose(rest.u[-1], whole.u[-1], rtol=1e-12)
+    cut = mbs.simulate(model, 0.2, 0.0113)
+    file = cut.save(tmp_path / "cut")
+    for initial in (cut.checkpoint, mbs.load(file, model).checkpoint, cut.state(-1)):
+        rest = mbs.simulate(model, 0.25, 0.0113, initial=initial)
+        np.testing.assert_allclose(rest.u[-1], whole.u[-1], rtol=1e-12)
     stopped = mbs.simulate(model, 0.25, 0.0113, callback=lambda state: state.t > 0.18)
     rest = mbs.simulate(model, 0.25, 0.0113, initial=stopped.checkpoint)
     np.testing.assert_array_equal(rest.u[-1], whole.u[-1])
