@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path as FilePath
@@ -24,7 +25,7 @@ from fem_mbs.contracts import (
     named_file,
     shown,
 )
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.files import paraview
 from fem_mbs.files.store.description import difference
 from fem_mbs.files.store.save import save
@@ -32,12 +33,15 @@ from fem_mbs.initial.redundant import dependent_elements, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
 from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
-from fem_mbs.solution.channels import parse, to_csv, to_pandas, to_xarray
+from fem_mbs.solution.channels import chosen, columns, parse
 from fem_mbs.solution.history import History, Instant, Outcome, Stats, snapped
 from fem_mbs.solution.queries import Queries
 from fem_mbs.solution.turns import Turns, principal, whole_turns
 from fem_mbs.system.states import interpolate
 from fem_mbs.system.system import System
+
+BLOCK = 10_000
+"""Rows of text that are written together."""
 
 
 class Solution(Queries):
@@ -304,7 +308,11 @@ class Solution(Queries):
         ``channels`` are names as of :meth:`channel`; by default positions and rotation vectors of nodes, and
         coordinates of joints that do not end at half a turn. Units are in ``frame.attrs["units"]``.
         """
-        return to_pandas(self, channels)
+        pandas = needed("pandas", "Solution.to_pandas", "tables")
+        named, units, values = columns(self, channels)
+        frame = pandas.DataFrame(values, index=pandas.Index(self.t, name="t"), columns=named)
+        frame.attrs["units"] = dict(zip(named, units, strict=True))
+        return frame
 
     @checked
     def to_xarray(self, channels: Sequence[str] | None = None) -> Any:
@@ -312,7 +320,19 @@ class Solution(Queries):
 
         ``channels`` as of :meth:`to_pandas`; the attributes ``units`` of variables have their units.
         """
-        return to_xarray(self, channels)
+        xarray = needed("xarray", "Solution.to_xarray", "tables")
+        variables: dict[str, Any] = {}
+        coordinates: dict[str, Any] = {"t": ("t", self.t, {"units": "s"})}
+        for channel in chosen(self, channels):
+            values, units = channel.values(self), {"units": " and ".join(filter(None, dict.fromkeys(channel.units)))}
+            if len(channel.columns) == 1:
+                variables[channel.name] = "t", values[:, 0], units
+            else:
+                labels = [column.removeprefix(channel.name).lstrip(".") for column in channel.columns]
+                place = "axis" if labels == ["x", "y", "z"] else f"columns of {channel.name}"
+                variables[channel.name] = ("t", place), values, units
+                coordinates[place] = place, labels
+        return xarray.Dataset(variables, coordinates)
 
     @checked
     def to_csv(self, path: Path, channels: Sequence[str] | None = None) -> FilePath:
@@ -320,7 +340,19 @@ class Solution(Queries):
 
         Numbers have all their digits. ``channels`` as of :meth:`to_pandas`.
         """
-        return to_csv(self, FilePath(path), channels)
+        path = named_file(FilePath(path), ".csv", "Solution.to_csv: path")
+        named, units, values = columns(self, channels)
+        heads = [f"{name} ({unit})" if unit else name for name, unit in zip(["t", *named], ["s", *units], strict=True)]
+        try:
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(heads)
+                for k in range(0, len(values), BLOCK):
+                    rows = np.column_stack([self.t[k : k + BLOCK], values[k : k + BLOCK]])
+                    writer.writerows(map(repr, row) for row in rows.tolist())
+        except OSError as error:
+            raise StoreError(f"Solution.to_csv: cannot write '{path}': {error.strerror or error}") from error
+        return path
 
     @checked
     def to_paraview(self, path: Path, **options: Any) -> FilePath:
