@@ -212,7 +212,7 @@ def test_a_run_follows_its_modes() -> None:
         return mbs.State(0.0, x, R, v, vdot, multipliers)
 
     method = mbs.GeneralizedAlpha(0.95, newton=mbs.Newton(1e-11))
-    for shape, value in zip(modes.shapes, modes.eigenvalues, strict=True):
+    for shape, value in zip(modes.shapes[::2], modes.eigenvalues[::2], strict=True):
         body = np.matvec(base.R.mT[:, None], shape.reshape(-1, 2, 3)).reshape(-1, 6)
         body *= size / np.abs(body).max()
         period = 2 * np.pi / value.imag

@@ -409,5 +409,5 @@ def test_groups_may_be_mixed() -> None:
         model.add(SphericalJoint(model.ground, nodes[0], (0, 0, 0)))
         model.add(Beam(nodes, PLAIN.with_damping(0.05)))
         model.add(RigidBody(nodes[-1], 2.0, (0.3, 0.2, 0.1)))
-        ends.append(mbs.simulate(model, 0.2, 0.005, RKMK("DOPRI5")).x[-1])
+        ends.append(mbs.simulate(model, 0.1, 0.005, RKMK("DOPRI5")).x[-1])
     np.testing.assert_allclose(ends[0], ends[1], rtol=0, atol=1e-8)

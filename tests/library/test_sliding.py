@@ -97,12 +97,12 @@ def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     model.add(RigidBody(sleeve, 2.0, (0.1, 0.1, 0.1)))
     joint = model.add(SlidingJoint(rail, sleeve, rotation=True))
     assert rail.length.sum() == pytest.approx(2.4, rel=1e-12)
-    solution = mbs.simulate(model, 1.2, 0.01, mbs.GeneralizedAlpha(0.9))
+    solution = mbs.simulate(model, 0.6, 0.01, mbs.GeneralizedAlpha(0.9))
     angle = start + rate * solution.t
     place = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     np.testing.assert_allclose(solution.internal_variables(joint, "arc length"), angle, rtol=0, atol=5e-5)
     np.testing.assert_allclose(solution.position(sleeve), place, rtol=0, atol=5e-5)
-    np.testing.assert_allclose(solution.rotation_vector(sleeve)[-1], (0, 0, rate * 1.2), rtol=0, atol=5e-5)
+    np.testing.assert_allclose(solution.rotation_vector(sleeve)[-1], (0, 0, rate * 0.6), rtol=0, atol=5e-5)
     force, moment = solution.reaction(joint)
     np.testing.assert_allclose(force[1:], -2.0 * rate**2 * place[1:], rtol=0, atol=2e-3)
     assert np.abs(moment).max() < 1e-6
