@@ -27,7 +27,6 @@ LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8"
 
 Tests without a quick case are marked where they stand: ``@pytest.mark.ci``.
 """
-ODD = ("1", "3", "5", "7", "9")
 GROUPS = ("R3xSO3", "SE3", "mixed")
 GROUP = re.compile(rf"\b({'|'.join(GROUPS)})\b")
 
@@ -51,18 +50,8 @@ def pytest_collection():
         gc.enable()
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector):
-    """Every other worker begins with the last files: what one has compiled, the other finds."""
-    report = yield
-    if isinstance(collector, pytest.Directory) and os.environ.get("PYTEST_XDIST_WORKER", "")[-1:] in ODD:
-        report.result.reverse()
-    return report
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    items.sort(key=lambda item: str(item.path))
     for item in items:
         if item.nodeid in LONG:
             item.add_marker("ci")
