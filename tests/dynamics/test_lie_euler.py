@@ -244,6 +244,18 @@ def test_what_a_form_cannot_do_is_refused_by_name(
     assert all(name in str(error.value) for name in names)
 
 
+@pytest.mark.parametrize("mass", [1e-9, 1.0, 1e9])
+def test_a_mass_that_changes_is_told_from_one_that_does_not_in_any_unit(mass: float) -> None:
+    for arm in (0.0, 0.1):
+        model = mbs.Model()
+        model.add(RigidBody(model.add_node((1, 0, 0)), mass, mass * np.array((1, 2, 2.5)), (arm, 0, 0)))
+        if not arm:
+            mbs.start(mbs.System(model), mbs.LieEuler("symplectic"))
+            continue
+        with pytest.raises(mbs.ModelError, match="mass matrix that never changes"):
+            mbs.start(mbs.System(model), mbs.LieEuler("symplectic"))
+
+
 def test_symplectic_form_has_first_coordinates_alone() -> None:
     with pytest.raises(mbs.ModelError, match="coordinates must be 'first'"):
         mbs.LieEuler("symplectic", "second")

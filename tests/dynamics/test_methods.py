@@ -95,12 +95,13 @@ def test_estimates_are_what_a_step_misses(name: str, group: str) -> None:
         memory = own.init(system, state, h)
         for k in range(6):
             h = last if k == 5 else h
-            there, (state, memory, _, error) = state, own.step(system, state, h, memory)
+            there, (state, memory, report, error) = state, own.step(system, state, h, memory)
         fine = exact.init(system, there, h)
         for _ in range(4):
             there, fine, *_ = exact.step(system, there, 0.25 * h, fine)
         missed = system.kinematics.relative(there.x, there.R, state.x, state.R)
         told.append(error / np.abs(missed * system.nodes_of(system.weight)).max())
+        assert report.error_estimate is None or not report.error_estimate.sudden
     (*told, short), (least, most) = told, EMBEDDED.get(name, (0.7, 1.1))
     assert least < min(told) and max(told) < most
     if name not in EMBEDDED:  # algorithmic accelerations are still those of the longer steps before

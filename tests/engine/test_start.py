@@ -14,12 +14,14 @@ from fem_mbs.contracts import Motion
 from fem_mbs.elements import (
     Beam,
     BeamSection,
+    DistanceJoint,
     Force,
     LowPass,
     ModalBody,
     Moment,
     NodeSensor,
     PointMass,
+    PrismaticJoint,
     RevoluteJoint,
     RigidBody,
     SphericalJoint,
@@ -137,6 +139,24 @@ def test_open_joints_and_wrong_velocities_are_refused_by_name() -> None:
     model.add(RevoluteJoint(model.ground, node, (0, 0, 1), drive=lambda t: 0.1 + t), name="motor")
     with pytest.raises(mbs.ModelError, match="RevoluteJoint 'motor': its drive must be 0 at t = 0"):
         mbs.start(mbs.System(model), mbs.GeneralizedAlpha())
+
+
+def test_a_place_that_no_motion_closes_is_none() -> None:
+    """A slider is driven to where its rod does not reach: gaps that do not fall any more are no rounding."""
+    model = mbs.Model(gravity=(0, 0, 0))
+    crank, slider = model.add_node((0, 0.5, 0)), model.add_node((1, 0, 0))
+    for node in (crank, slider):
+        model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(RevoluteJoint(model.ground, crank, (0, 0, 1), point=(0, 0, 0)))
+    model.add(PrismaticJoint(model.ground, slider, (1, 0, 0), drive=lambda t: t * t))
+    model.add(DistanceJoint(crank, slider))
+    system = mbs.System(model)
+    place = place_of(mbs.start(system))
+    there = projected(system, place._replace(t=0.1)).x
+    assert np.linalg.norm(there[1] - there[2]) == pytest.approx(np.sqrt(1.25), rel=1e-9)
+    for t in (2.0, 5.0):
+        with pytest.raises(mbs.MotionError, match="joints cannot be closed"):
+            projected(system, place._replace(t=t))
 
 
 def test_what_makes_the_start_singular_is_named() -> None:
