@@ -291,7 +291,7 @@ def test_a_sudden_load_needs_no_other_step(formulation: str) -> None:
 
 @pytest.mark.slow
 def test_a_stiff_start_needs_no_other_step() -> None:
-    """A velocity that stretches the bar: the run follows the waves first and then lets them go."""
+    """A velocity that stretches the bar: the run follows the waves first and then lets them go, and tells its error."""
 
     def pulled() -> mbs.Model:
         model = bar(lambda t: 5.0 * t, stiff=True)
@@ -301,7 +301,7 @@ def test_a_stiff_start_needs_no_other_step() -> None:
     method = mbs.GeneralizedAlpha(0.6)
     solution = mbs.simulate(pulled(), 1.0, mbs.VariableStep(1e-2), method)
     reference = mbs.simulate(pulled(), 1.0, 5e-4, method)
-    assert difference(solution, reference) < 2e-3
+    assert difference(solution, reference) < solution.stats.error.length < 1e-2
     assert solution.stats.failed_steps == 0
     assert solution.stats.step_sizes[-1] > 3 * solution.stats.step_sizes.min()
 
