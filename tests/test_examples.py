@@ -113,7 +113,7 @@ def test_pendulum():
 
 @pytest.mark.slow
 def test_heavy_top():
-    numbers = heavy_top.main([])
+    numbers = heavy_top.main(["--plot", "--paraview"])
     for group in heavy_top.GROUPS:
         assert numbers[f"{group}: Newton iterations a step"][0] <= 3.2
         assert numbers[f"{group}: largest constraint residual"][0] < 1e-10
@@ -121,6 +121,7 @@ def test_heavy_top():
     for axis in "xyz":  # what is left is of third order: the error of the finer run, 2e-3, times Omega h = 0.075
         extrapolated, exact = numbers[f"{axis} at t = 1 s, extrapolated (m)"]
         assert extrapolated == pytest.approx(exact, abs=1.5e-4)
+    assert {file.name for file in Path("out").iterdir()} == {"heavy_top", "heavy_top.png", "heavy_top.pvd"}
 
 
 @pytest.mark.slow
@@ -149,7 +150,7 @@ def test_modes():
 
 @pytest.mark.slow
 def test_work_precision():
-    numbers = work_precision.main([])
+    numbers = work_precision.main(["--plot", "--paraview"])
     for name in work_precision.CASES:
         coarse, fine = (numbers[name, tolerance] for tolerance in work_precision.TOLERANCES)
         assert fine.steps / coarse.steps == pytest.approx(10**0.5, rel=0.15)
@@ -160,6 +161,8 @@ def test_work_precision():
             assert run.errors["variable"] < 1.2 * run.errors["equal"]
             # the errors of the four-bar are far below its tolerances, to which Newton's method is bound
             assert run.errors["loose"] == pytest.approx(run.errors["equal"], rel=0.1, abs=1e-5 * tolerance)
+    names = {"work_precision", "work_precision.png", "work_precision.pvd", "variable_steps.png"}
+    assert {file.name for file in Path("out").iterdir()} == names
 
 
 @pytest.mark.slow
@@ -322,12 +325,6 @@ def test_script_runs_alone(script):
 
 
 @pytest.mark.slow
-def test_figure_of_the_heavy_top():
-    heavy_top.main(["--plot", "--paraview"])
-    assert {file.name for file in Path("out").iterdir()} == {"heavy_top", "heavy_top.png", "heavy_top.pvd"}
-
-
-@pytest.mark.slow
 def test_command_of_the_readme():
     """``python -m examples`` makes the figures and the ParaView files of both benchmarks."""
     printed = run_examples().stdout
@@ -355,10 +352,3 @@ def test_command_lists_the_names():
 def test_command_runs_one():
     assert "pendulum.png, pendulum.pvd" in run_examples("pendulum").stdout
     assert {file.name for file in Path("out").glob("*.p*")} == {"pendulum.png", "pendulum.pvd"}
-
-
-@pytest.mark.slow
-def test_figures_of_variable_steps():
-    work_precision.main(["--plot", "--paraview"])
-    names = {"work_precision", "work_precision.png", "work_precision.pvd", "variable_steps.png"}
-    assert {file.name for file in Path("out").iterdir()} == names
