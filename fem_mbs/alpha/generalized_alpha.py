@@ -6,11 +6,11 @@ Bruels, Cardona, Arnold (2012), section 4. Newmark's formulas are in ``newmark.p
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isclose
+from types import ModuleType
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -101,8 +101,11 @@ class GeneralizedAlpha(Method):
         return self.parameters or chung_hulbert(self.rho_inf)
 
     @cached_property
-    def _whole_step(self) -> Callable[..., Step | None]:
-        from fem_mbs.alpha.whole_step import whole_step  # of compiled systems alone
+    def _compiled(self) -> ModuleType | None:
+        """Steps by compiled lines, where these know all that is asked."""
+        if not self.compiles or self.newton.modified or self.newton.matrix != "exact":
+            return None
+        from fem_mbs.alpha import whole_step  # of compiled systems alone
 
         return whole_step
 
@@ -168,8 +171,13 @@ class GeneralizedAlpha(Method):
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory, tolerance: float = 0.0) -> State:
         """Where a first step of ``h`` leads that is not taken."""
-        equations = self.equations(system, state, h, memory)
         force, constraint = (max(own, tolerance) for own in tolerances(self.newton, 0.0))
+        if system.whole is not None and self._compiled is not None:
+            needed = force, constraint
+            new: State | None = self._compiled.whole_trial(self, system, state, h, memory, needed=needed)
+            if new is not None:
+                return new
+        equations = self.equations(system, state, h, memory)
         with np.errstate(over="ignore", invalid="ignore"):
             unknown = equations.predict(equations.guess_after_start(state.multipliers), state.multipliers)
             try:
@@ -197,9 +205,9 @@ class GeneralizedAlpha(Method):
     def step(self, system: System, state: State, h: float, memory: AlphaMemory) -> Step:
         if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
             memory = self._with_errors(system, state, h, self.started(system, state, h, memory), memory)
-        exact = self.compiles and not self.newton.modified and self.newton.matrix == "exact"
-        if system.whole is not None and exact and memory.predictor is not None:
-            if (step := self._whole_step(self, system, state, h, memory)) is not None:
+        if system.whole is not None and self._compiled is not None:
+            step: Step | None = self._compiled.whole_step(self, system, state, h, memory)
+            if step is not None:
                 return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps or memory.predictor else equations.guess_after_start(state.multipliers)

@@ -113,11 +113,13 @@ class Given(NamedTuple):
     """Of the formulas and guesses of a step ``(60,)``, see :func:`~fem_mbs.alpha.whole_step._formulas`."""
     errors: Array
     """Those that are carried along ``(5, N)``, and ``Z`` where the step has led."""
+    places: dict[str, int]
+    """Where all this stands among the arrays."""
 
 
 def inputs(program: Program, whole: Whole, equations: StepEquations, parameters: Parameters) -> Given:
     """The unknowns, and what a step begins with: near where the model is built, whatever the state is."""
-    system, h, rng = whole.system, equations.h, np.random.default_rng(1)
+    system, h, closes, rng = whole.system, equations.h, equations.closes_velocities, np.random.default_rng(1)
     counts = {NODES: system.n, EQUATIONS: system.m, ALL: 1}
 
     def random(kind: int, width: int) -> Array:
@@ -130,17 +132,18 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
     factors = equations.formulas.factors[:, 0]
     constants = [parameters.C_q, parameters.inertia, parameters.rate, parameters.both_defects]
     (more,) = random(ALL, 73)
+    places = {"numbers": len(program.arrays)}
     numbers = program.uniform(np.array([0.0, 1.0 / h, h, *factors, *constants, *more]))
     built = {"x": system.x0, "R": system.R0.reshape(system.n, 9), "v": v}
 
-    row = row_of(equations.closes_velocities)
+    row, lines, parts = row_of(closes), 7 + closes, UNKNOWNS if closes else UNKNOWNS[:2]
+    ends = np.cumsum([places["numbers"] + 1, len(row), lines, len(parts)]).tolist()
+    places |= zip(("from", "linear", "unknown", "errors"), ends, strict=True)
     near = (random(*part) + built[name] if name in built else random(*part) for name, part in row.items())
     before = dict(zip(row, program.joined(row.values(), near), strict=True))
     of_v = *((own - factor * h) for own, factor in zip((1.0, 0.0, 0.0), factors, strict=True)), h, 0.0, 0.0, h, 0.0
-    lines = 7 + equations.closes_velocities
     weighted = program.joined(lines * [(NODES, 6)], (random(NODES, 6) + own * v for own in of_v[:lines]))
     expected: list[Any] = [h * v, 0.0, 0.0, 1.0]
-    parts = UNKNOWNS if equations.closes_velocities else UNKNOWNS[:2]
     given_unknowns = (random(*part) + own for part, own in zip(parts, expected, strict=False))
     D, multipliers, *beyond = program.joined(parts, given_unknowns)
     errors = program.joined(6 * [(NODES, 6)], (random(NODES, 6) for _ in range(6)))
@@ -162,6 +165,7 @@ def inputs(program: Program, whole: Whole, equations: StepEquations, parameters:
         given[19],
         np.array(given[20:], object),
         np.stack(errors),
+        places,
     )
 
 
@@ -171,11 +175,9 @@ def _state(t: Any, row: dict[str, Array]) -> State:
     return State(t, x, R, v, vdot, row["multipliers"], none, none, none)
 
 
-def record(
-    program: Program, system: RecordedSystem, given: Given, equations: StepEquations, places: dict[str, int]
-) -> Recording:
-    """The methods of the equations on tapes, one after the other; ``places`` are those of what is given."""
-    first, closes = len(program.specs), equations.closes_velocities
+def record(program: Program, system: RecordedSystem, given: Given, equations: StepEquations) -> Recording:
+    """The methods of the equations on tapes, one after the other."""
+    first, closes, places = len(program.specs), equations.closes_velocities, given.places
     unknown, state, h = given.unknown, given.state, given.h
     step = type(equations)(system, state, h, given.formulas, system.kinematics, system.entries)
     scheme = Scheme(system, system.kinematics, given.parameters, type(equations))  # type: ignore[arg-type]
@@ -222,7 +224,8 @@ def record(
     after = step.corrected(unknown, residual, kept, correction, 1.0)
     rest = [after.Z, [0.0]] if closes else []
     corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
-    of_trial = program.line(corrected + sinks("tried", [(ALL, 3)], [[*sizes, step.length(correction)]]))
+    judged = [*sizes, step.length(correction), residual.evaluation.scale[0]]
+    of_trial = program.line(corrected + sinks("tried", [(ALL, 4)], [judged]))
     new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
     try:
         system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
@@ -250,8 +253,8 @@ def record(
     defects = [_again(program, NODES, places["defects"] + k, own) for k, own in enumerate((left, third))]
     led = response(scheme, residual.evaluation, defects[0], kept.factors)
     lasting = given.parameters.both_defects * worst(system, led)
-    outputs = sinks("lasting", [(ALL, 4)], [[*lasting, *unresolved(scheme, h, state, new)]])
-    of_look = program.line(outputs)
+    oscillating = unresolved(scheme, h, state, new, (defects[0], led)), unresolved(scheme, h, state, new)
+    of_look = program.line(sinks("lasting", [(ALL, 6)], [[*lasting, *np.concatenate(oscillating)]]))
     errors, Z = given.errors[:5], given.errors[5]
     solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
     carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects), given.lead)

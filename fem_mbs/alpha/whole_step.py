@@ -6,10 +6,9 @@ a line has been recorded for another branch, the step is NumPy's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from math import isclose
-from os.path import commonprefix
+from math import inf, isclose
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -36,7 +35,7 @@ from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
 from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
 from fem_mbs.errors import LOG
-from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, Newton, solve
+from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, solve
 from fem_mbs.system.system import System
 
 if TYPE_CHECKING:
@@ -44,9 +43,14 @@ if TYPE_CHECKING:
 
 MOST_TRIALS = 4
 """Trials of a step that is worked off in one call."""
+SIZE, KEPT, MADE, AFRESH = range(4)
+"""What is asked of a trial: its residual alone; the correction by the matrix that there is; a matrix there, and the
+correction by that; this after the other one."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
-Plain: TypeAlias = Callable[[], StepEquations]
+Tolerances: TypeAlias = tuple[float, float]
+START = PredictorHistory(inf, inf, np.empty(0), np.empty(0), PLAIN)
+"""Before a first step: guesses of steps that are endlessly long tell nothing of this one."""
 
 
 class OtherBranchError(Exception):
@@ -58,27 +62,46 @@ def whole_step(method: GeneralizedAlpha, system: System, state: State, h: float,
 
     So it is where Newton's method fails, too: the failure is that of the equations by NumPy.
     """
-    scheme, plain = method.scheme(system), partial(method.equations, system, state, h, memory)
+    scheme = method.scheme(system)
     try:
-        lines = scheme.system.whole.lines.get(scheme.kind) or _made(scheme, plain)
-        return None if lines is None else _step(lines, scheme, method.newton, plain, state, h, memory)
+        lines = scheme.system.whole.lines.get(scheme.kind) or _made(method, scheme, state, h, memory)
+        return None if lines is None else _step(lines, method, scheme, state, h, memory)
+    except (OtherBranchError, *FAILURES):
+        return None
+
+
+def whole_trial(
+    method: GeneralizedAlpha, system: System, state: State, h: float, memory: AlphaMemory, *, needed: Tolerances
+) -> State | None:
+    """Where a step leads that is not taken, with tolerances that are needed; None as above."""
+    scheme = method.scheme(system)
+    try:
+        lines = scheme.system.whole.lines.get(scheme.kind) or _made(method, scheme, state, h, memory)
+        if lines is None:
+            return None
+        solution = solve(lines, lines.begin(method, state, h, memory), method.newton, tolerances=needed)
+        return lines.end(solution.unknown, state, h, h)[0]
     except (OtherBranchError, *FAILURES):
         return None
 
 
 def _step(
-    lines: StepLines, scheme: Scheme, newton: Newton, plain: Plain, state: State, h: float, memory: AlphaMemory
+    lines: StepLines, method: GeneralizedAlpha, scheme: Scheme, state: State, h: float, memory: AlphaMemory
 ) -> Step | None:
     """As that of the method; None where its errors ask for more than lines know."""
-    before, missed, system = memory.accelerations, memory.predictor, scheme.system
-    assert missed is not None
-    if h < SHORTER * memory.h:
+    before, missed, system = memory.accelerations, memory.predictor or START, scheme.system
+    if h < SHORTER * memory.h or memory.velocity_perturbation is not None:
+        return None
+    if missed is START and before.t_older < state.t:
         return None
     last = before.error * (h / memory.h) ** 3
-    rows, history = lines.begin(plain, scheme.parameters, state, h, memory), memory.convergence or ConvergenceHistory()
-    solution = solve(lines, rows, newton, history=history, tolerances=tolerances(newton, last))
+    history, needed = memory.convergence or ConvergenceHistory(), tolerances(method.newton, last)
+    rows = lines.begin(method, state, h, memory)
+    solution = solve(lines, rows, method.newton, history=history, tolerances=needed)
     report = solution.report
     new, a, predictor, local, report.speeds = lines.end(solution.unknown, state, h, missed.h)
+    if missed is START:
+        predictor = predictor.alone()
     report.end_checked = lines.end_checked
     if SUDDEN * last < local and counts(system, memory, local):  # such a step tells of its error by itself alone
         return None
@@ -94,8 +117,7 @@ def _step(
             if unseen_forces(system, state, new, memory.steps) is not None:
                 return None
         if looks:
-            sizes = lines.look(solution.value.rows)
-            report.error_estimate = StepErrorEstimate(sizes[:2], sizes[2:])
+            report.error_estimate = lines.look(solution.value.rows, memory.steps)
         if carries and errors is not None:
             rows, after = solution.value.rows, solution.unknown
             over: Over
@@ -112,7 +134,7 @@ def _step(
     return Step(new, memory, report, local)
 
 
-def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
+def _made(method: GeneralizedAlpha, scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> StepLines | None:
     """Lines for the steps of a system, if these can be recorded."""
     whole, solver = scheme.system.whole, scheme.system.solver
     try:
@@ -120,7 +142,7 @@ def _made(scheme: Scheme, plain: Plain) -> StepLines | None:
             raise CannotRecordError("constraints repeat each other")
         assert isinstance(solver, CompiledBand)
         solver.memory.known.clear()
-        equations = plain()
+        equations = method.equations(scheme.system, state, h, memory)
         lines = StepLines(whole, equations, scheme.parameters)
         if lines.kind not in _COMPARED:
             lines.compare(equations)
@@ -198,6 +220,35 @@ _COMPARED = set[Any]()
 """Kinds whose lines do what NumPy does: numbers are all that systems of a kind differ in."""
 
 
+def _recording(
+    whole: Whole, equations: StepEquations, parameters: Parameters
+) -> tuple[Program, RecordedSystem, Recording, Any]:
+    """A program of the steps of a system, with what has been recorded of its kind, now if it had not been; the kind."""
+    prescribed = whole.prescribed(equations.h)
+    for records in (False, True):
+        program = Program(records)
+        system = RecordedSystem(whole, program, prescribed)
+        given = inputs(program, whole, equations, parameters)
+        kind = type(equations), *program.kind
+        if kind in _RECORDINGS:
+            program.repeat(_RECORDINGS[kind].specs)
+            break
+    else:
+        with recorded(whole):
+            _RECORDINGS[kind] = record(program, system, given, equations)
+    return program, system, _RECORDINGS[kind], kind
+
+
+def _row(system: System, columns: dict[str, slice], numbers: Array) -> Row:
+    def part(first: str, last: str, *shape: int) -> Array:
+        return numbers[columns[first].start : columns[last].stop].reshape(shape)
+
+    parts = [part(name, name, system.n, *shape) for name, shape in SHAPES]
+    parts += [part("multipliers", "multipliers", system.m)]
+    parts += [part("missed multipliers 0", "missed multipliers 1", 2, system.m)]
+    return Row(numbers, parts, part("a", [*columns][-1], -1, system.N))
+
+
 class StepLines:
     """The lines of one formulation for the numbers of a system, and their kernels: what Newton's method solves.
 
@@ -208,94 +259,67 @@ class StepLines:
 
     def __init__(self, whole: Whole, equations: StepEquations, parameters: Parameters) -> None:
         self._whole, self._system, self._closes = whole, whole.system, equations.closes_velocities
-        n, N, m = self._system.n, self._system.N, self._system.m
-        self._columns, prescribed = columns(self._system, self._closes), whole.prescribed(equations.h)
-        for records in (False, True):  # if it has not been recorded yet
-            program = Program(records)
-            system = RecordedSystem(whole, program, prescribed)
-            first = len(program.arrays)
-            given = inputs(program, whole, equations, parameters)
-            self.kind = type(equations), *program.kind
-            if self.kind in _RECORDINGS:
-                break
-        start, linear, unknown, errors = (
-            first + np.cumsum([1, len(self._columns), 7 + self._closes, 2 + 2 * self._closes])
-        ).tolist()
-        made = _RECORDINGS.get(self.kind)
-        if made is None:
-            with recorded(whole):
-                made = _RECORDINGS[self.kind] = record(
-                    program, system, given, equations, {"linear": linear, "unknown": unknown}
-                )
-        else:
-            program.repeat(made.specs)
-        self._program, self._places, self.end_checked = program, made.places, made.end_checked
+        N, m = self._system.N, self._system.m
+        program, system, made, self.kind = _recording(whole, equations, parameters)
+        self._program, self.end_checked, at = program, made.end_checked, made.places
         self._matrix, self._guess, self._trial, self._end, self._look, self._carry, self._from = program.kernels(
             [made.matrix, made.guess, made.trial, made.end, made.look, made.carry, made.start]
         )
-        arrays, at = program.arrays, made.places
-        self._numbers = arrays[first]
-        self._linear, self._unknown = program.whole(linear).reshape(-1, N), program.whole(unknown)
-        self._prescribed, self._seen = arrays[system.given], arrays[system.seen]
-        self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
-            program.whole(at[name]) for name in ("tried", "after", "judged", "lasting", "defects", "start")
+        self._numbers, self._prescribed = program.arrays[at["numbers"]], program.arrays[system.given]
+        self._unknown, self._tried, self._after, self._judged, self._lasting, self._defects, self._began = (
+            program.whole(at[name]) for name in ("unknown", "tried", "after", "judged", "lasting", "defects", "start")
         )
-        self._errors, self._became = program.whole(errors).reshape(6, N), program.whole(at["carried"]).reshape(5, N)
-        """Errors that are carried along, with ``Z``, by which they are, and what becomes of them."""
-        self._lu = system.lu, system.first_lu
-        # what is written of the first matrix of a step stays for its directions, what is of later ones goes elsewhere
-        self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
-        self._blocks = [(arrays[own], arrays[other]) for own, other in self._stored]
-        for (_, place), (block, _) in zip(self._stored, self._blocks, strict=True):
-            program.put(place, address(block))
-        self._held: list[Array] = []
-        assert isinstance(self._system.solver, CompiledBand)
-        self._memory = self._system.solver.memory
-
-        def part(row: Array, first: str, last: str, *shape: int) -> Array:
-            return row[self._columns[first].start : self._columns[last].stop].reshape(shape)
-
-        names = *((name, name, n, *shape) for name, shape in SHAPES), ("multipliers", "multipliers", m)
-        missed = "missed multipliers 0", "missed multipliers 1", 2, m
-
-        def row(place: int) -> Row:
-            own = program.whole(place)
-            parts = [part(own, *shape) for shape in (*names, missed)]
-            return Row(own, parts, part(own, "a", [*self._columns][-1], -1, N))
-
-        self._start, self._row = row(start), row(at["row"])
-        self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
+        self._linear, self._errors, self._became = (
+            program.whole(at[name]).reshape(-1, N) for name in ("linear", "errors", "carried")
+        )
+        """What formulas and guesses are; errors that are carried along, with ``Z``, by which they are; the new ones.
+        """
+        self._columns = columns(self._system, self._closes)
+        self._start, self._row = (
+            _row(self._system, self._columns, program.whole(at[name])) for name in ("from", "row")
+        )
         self._Z, self._h = slice(N + m, -1), 0.0
         self._key: Any = None
         self._last: Any = None, None
         self._given: Array | None = None
         """The rows that kernels read."""
-        self._block: Array | None = None
-        self._count, self._current = 0, 0
-        """Matrices of this step that there are, and the last that was asked for."""
-        self._asked, self._before, self._usual = "", "", ""
-        """What this step has asked for: a (t)rial, the (m)atrix there, a (c)orrection; the last; what both began with.
-        """
+        self._hold_matrices(system, at)
+        self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
+        self._sizes, self._lost = np.zeros((MOST_TRIALS, len(self._tried))), np.zeros(MOST_TRIALS)
+        """Of trials that are worked off: their unknowns and those after them, what they are judged by, lost pivots."""
+        self._done = 0
+        """How many these are in this step."""
+        self._asked, self._before, self._usual = list[int](), list[int](), list[int]()
+        """What this step has asked of its trials; the last one; what both began with."""
         self._certain = False
         """Whether both asked for nothing else, so that it is known where a step ends."""
-        self._trials, self._done = 0, 0
-        """Trials of this step, and those that were worked off."""
-        self._sizes, self._lost = np.zeros((MOST_TRIALS, 3)), np.zeros(MOST_TRIALS)
+        self._in_turn = dict[Any, Ahead]()
+
+    def _hold_matrices(self, system: RecordedSystem, at: dict[str, int]) -> None:
+        """What is written of the first matrix of a step stays for its directions, of later ones it goes elsewhere."""
+        program, solver = self._program, self._system.solver
+        assert isinstance(solver, CompiledBand)
+        self._memory, self._lu, self._seen = solver.memory, (system.lu, system.first_lu), program.arrays[system.seen]
+        self._stored = [(at["matrix"] + k, at["first"] + k) for k in range(2)]
+        self._blocks = [(program.arrays[own], program.arrays[other]) for own, other in self._stored]
+        for (_, place), (block, _) in zip(self._stored, self._blocks, strict=True):
+            program.put(place, address(block))
         self._elsewhere = np.array([0, *(address(other) for _, other in self._blocks)], np.intp)
-        """Where what is written of later matrices goes."""
         places = self._lu[0], *(place for place, _ in self._stored)
         self._to_others = [(program.where(place), self._elsewhere[k : k + 1]) for k, place in enumerate(places)]
-        self._in_turn = dict[Any, Ahead]()
+        self._held, self._block = list[Array](), np.empty(0)
+        """Factors of matrices, and those of a block."""
+        self._count, self._current = 0, 0
+        """Matrices of this step that there are, and the last that was asked for."""
 
     # the beginning of a step
 
-    def begin(self, plain: Plain, parameters: Parameters, state: State, h: float, memory: AlphaMemory) -> Array:
+    def begin(self, method: GeneralizedAlpha, state: State, h: float, memory: AlphaMemory) -> Array:
         """Have kernels read what a step begins with; the first guess of its unknowns."""
-        missed, last, numbers, linear = memory.predictor, memory.accelerations, self._numbers, self._linear
-        assert missed is not None
-        if (key := (parameters, h, missed.h, missed.h_before, missed.best)) != self._key:
+        missed, last, numbers, linear = memory.predictor or START, memory.accelerations, self._numbers, self._linear
+        if (key := (method.coefficients, h, missed.h, missed.h_before, missed.best)) != self._key:
             self._key, self._h = key, h
-            numbers[2:] = _formulas(*key, h * parameters.lead)
+            numbers[2:] = _formulas(*key, h * method.coefficients.lead)
         numbers[:2] = state.t, 1.0 / (state.t + h - last.t_old)
         x, a = self._last
         if x is state.x and a is memory.a:
@@ -304,12 +328,12 @@ class StepLines:
             self._begin_at(state, memory)
         self._last = None, None
         guess, N, self._given = self._rows[0], linear.shape[1], None
-        if not (alike := isclose(h, memory.h, rel_tol=SAME)):
-            self._usual = ""
+        if not (alike := isclose(h, memory.h, rel_tol=SAME)) or missed is START:
+            self._usual = []
         if not self._usual:
             self._guess()
             if not alike:  # with velocities for a step of another length
-                own = plain().formulas
+                own = method.equations(self._system, state, h, memory).formulas
                 linear[:3], linear[3] = own.constants, own.guess
                 self._unknown[:N] = linear[3] if missed.best == PLAIN else linear[3] + linear[3 + missed.best]
             guess[...], self._given = self._unknown, guess
@@ -319,31 +343,44 @@ class StepLines:
                 own[...] = values
         if self._count > 1:
             self._use(0)
-        self._count = self._current = self._trials = self._done = 0
-        self._asked = ""
+        self._count = self._current = self._done = 0
+        self._asked = []
         self._known = None if memory.errors is None else memory.errors.values
-        return guess
+        return self._after_start(guess) if missed is START else guess
+
+    def _after_start(self, guess: Array) -> Array:
+        """As :meth:`StepEquations.guess_after_start`: the guess, or none of the increment."""
+        none = guess.copy()
+        none[: self._linear.shape[1]] = 0.0
+        self._make(guess)
+        forces = list[float]()
+        for rows in (none, guess):
+            self._run(self._trial, rows)
+            forces.append(self._tried[3])
+        if forces[1] <= forces[0]:
+            return guess
+        self._count = 0
+        return none
 
     def _begin_at(self, state: State, memory: AlphaMemory) -> None:
         """From a state and a memory that the last step did not lead to."""
-        missed, last = memory.predictor, memory.accelerations
-        assert missed is not None
-        Z = missed.Z if missed.Z.size or not self._closes else 0.0 * missed.D
-        parts = missed.multipliers, state.multipliers, state.x, state.R, last.old, state.v, last.now
-        every = *parts, memory.a, missed.D, Z
+        missed, last, none = memory.predictor or START, memory.accelerations, np.zeros((2, self._system.N))
+        of_multipliers = missed.multipliers if missed is not START else np.zeros((2, self._system.m))
+        D, Z = (own if own.size else none for own in (missed.D, missed.Z))
+        parts = of_multipliers, state.multipliers, state.x, state.R, last.old, state.v, last.now, memory.a, D
+        every = [*parts, Z] if self._closes else parts
         np.concatenate([np.ravel(part) for part in every], out=self._start.numbers)
 
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
         """The equations at a trial, and its correction by the last matrix; both are there if they were worked off."""
-        number = self._trials
-        self._trials += 1
-        self._asked += "t"
-        if not number and self._usual:
+        number = len(self._asked)
+        self._asked.append(SIZE)
+        if self._usual and rows is self._rows[0]:
             self._work_off()
         if number < self._done and rows is self._rows[number]:
-            force, constraint, length = self._tries[number]
+            force, constraint, length, _ = self._tries[number]
             return Trial(rows, (force, constraint), self._matrices[number], length, self._rows[number + 1])
         if not self._count:
             self._make(rows)
@@ -355,7 +392,7 @@ class StepLines:
 
     def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
         """The number of the matrix at a trial."""
-        self._asked += "m"
+        self._asked[-1] = AFRESH if self._asked[-1] == KEPT else MADE
         if known := trial.matrix <= self._current:
             self._make(rows)
         self._current = self._count if known else trial.matrix
@@ -363,7 +400,7 @@ class StepLines:
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
-        self._asked += "c"
+        self._asked[-1] = self._asked[-1] or KEPT
         if trial.matrix == matrix:
             return trial
         self._only_asked()
@@ -380,7 +417,7 @@ class StepLines:
 
     def _work_off(self) -> None:
         """In one call, what the last steps have asked for."""
-        key = self._usual, self._certain, self._known is not None
+        key = tuple(self._usual), self._certain, self._known is not None
         known = self._in_turn.get(key)
         if known is None:
             known = self._in_turn[key] = self._calls(*key)
@@ -399,11 +436,11 @@ class StepLines:
             self._count, self._done = count, len(self._matrices)
             self._given, self._tries = given, self._sizes.tolist()
 
-    def _calls(self, asked: str, certain: bool, carries: bool) -> Ahead:
+    def _calls(self, asked: Sequence[int], certain: bool, carries: bool) -> Ahead:
         """What works this off."""
         calls, matrices, made, rows = [self._guess, (self._rows[0], self._unknown)], list[int](), 0, self._rows[0]
-        for k, own in enumerate(asked[1:].split("t")):
-            if "m" in own:
+        for k, own in enumerate(asked):
+            if own == MADE:
                 if made:
                     calls += [(self._lost[made - 1 : made], self._seen[:1])]
                 calls += self._to_others if made == 1 and self._closes else []
@@ -424,14 +461,18 @@ class StepLines:
         return Ahead(self._program.in_turn(calls), matrices, last, rows)
 
     def _look_ahead(self) -> None:
-        """What the next step will ask for, most likely."""
+        """What the next step will ask for, most likely: what this one and the last have both begun with."""
         asked, before, self._before = self._asked, self._before, self._asked
-        if asked != self._usual or not self._certain:
-            both = commonprefix([asked, before])
-            parts = both.split("cm")[0].split("t")[1 : 1 + MOST_TRIALS]
-            usual = "".join(f"t{own or 'c'}" for own in parts)
-            self._certain = asked == before and asked.count("t") == len(parts) and "cm" not in asked
-            self._usual = "" if usual[:2] != "tm" else asked if self._certain else usual
+        if asked == self._usual and self._certain:
+            return
+        self._certain = asked == before and len(asked) <= MOST_TRIALS and AFRESH not in asked
+        usual = list[int]()
+        for own, other in zip(asked[:MOST_TRIALS], before, strict=False):
+            if own != other or own == AFRESH:
+                usual.append(KEPT)
+                break
+            usual.append(own or KEPT)
+        self._usual = [] if usual[:1] != [MADE] else asked if self._certain else usual
 
     def _room(self) -> None:
         """Memory of a further matrix."""
@@ -455,8 +496,8 @@ class StepLines:
         if self._current < self._count:
             self._count = 0
             self._use(0)
-            for rows, own in zip(self._rows, self._usual[1:].split("t"), strict=False):
-                if "m" in own and self._count < self._current:
+            for rows, own in zip(self._rows, self._usual, strict=False):
+                if own == MADE and self._count < self._current:
                     self._make(rows)
 
     def _use(self, number: int) -> None:
@@ -466,7 +507,7 @@ class StepLines:
     def _corrected(self, rows: Array) -> Trial:
         """Work off a trial."""
         self._run(self._trial, rows)
-        force, constraint, length = self._tried.tolist()
+        force, constraint, length, _ = self._tried.tolist()
         return Trial(rows, (force, constraint), self._count, length, self._after.copy())
 
     def _run(self, kernel: Callable[[], int], rows: Array) -> None:
@@ -503,13 +544,14 @@ class StepLines:
         """The factors of the last matrix, for a step of another length."""
         return _NONE, self._held[-1]
 
-    def look(self, rows: Array) -> Array:
-        """What lasts of a step and is not resolved ``(4,)``, see ``StepErrorEstimate``.
+    def look(self, rows: Array, steps: int) -> StepErrorEstimate:
+        """What lasts of a step after so many, and what it does not resolve.
 
         From the rows of the last trial; the state of the solution has been asked for last.
         """
         self._run(self._look, rows)
-        return self._lasting.copy()
+        lasting, first, later = self._lasting.copy().reshape(3, 2)
+        return StepErrorEstimate(lasting, later if steps else first)
 
     def carry(self, rows: Array, after: Array, values: Array) -> Array:
         """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
@@ -575,7 +617,7 @@ class StepLines:
         matrix = plain.linearize(before, residual)
         there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
         expected, a = plain.update(Iterate(there, residual, None, Report(), corrected=True))
-        self._usual = ""  # of steps this tells nothing
+        self._usual = []  # of steps this tells nothing
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
         pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, system.length)]

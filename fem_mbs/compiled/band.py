@@ -117,14 +117,11 @@ def _eliminate(
 
     def take(entry: str, *pairs: tuple[list[str], str]) -> None:
         """Columns times factors, from what a column has two places after an entry."""
-        zero = [text(f"fcmp oeq double {factor}, 0.0") for _, factor in pairs]
-        nothing = zero[0] if len(zero) == 1 else text(f"and i1 {zero[0]}, {zero[1]}")
-        with text.where(text(f"xor i1 {nothing}, true")):
-            values = [text.load(entry, 2 + at, vector) for at in every]
-            for own, factor in pairs:
-                values = _less(text, values, own, factor)
-            for at, value in zip(every, values, strict=True):
-                text.store(value, entry, 2 + at, vector)
+        values = [text.load(entry, 2 + at, vector) for at in every]
+        for own, factor in pairs:
+            values = _less(text, values, own, factor)
+        for at, value in zip(every, values, strict=True):
+            text.store(value, entry, 2 + at, vector)
 
     with text.loop(2, width + 1) as (c, _):
         entry = text.at(column, text.plus(text.times(c, 2 * W), W))

@@ -173,21 +173,12 @@ class Program:
         return self.seen(tape, every, every)
 
     def parameters(self, tape: int, values: Array, kind: list[Any]) -> Array:
-        """Numbers for the rows ``(n, ...)`` of parameters, of which zeros stay, and what is the same is there once.
-
-        ``kind`` gets what that is.
-        """
-        own, rows = self.tapes[tape], values.reshape(len(values), -1)
-        there, first = rows.any(axis=0), rows[0]
-        same = there & (rows == first).all(axis=0) & (own.lanes > 1)
-        varies = there & ~same
-        kind += [values.shape[1:], there.tobytes(), same.tobytes()]
-        result = np.full(len(first), 0.0, object)
-        if varies.any():
-            result[varies] = self.given(tape, rows[:, varies])
-        if same.any():
-            source = CellRows(self.array(first[same]), int(same.sum()), uniform=True)
-            result[same] = own.given(source, np.repeat(first[None, same], len(own.sampled), axis=0))
+        """Numbers for the rows ``(n, ...)`` of parameters, of which zeros stay; ``kind`` gets which these are."""
+        rows = values.reshape(len(values), -1)
+        there, result = rows.any(axis=0), np.full(rows.shape[1], 0.0, object)
+        kind += [values.shape[1:], there.tobytes()]
+        if there.any():
+            result[there] = self.given(tape, rows[:, there])
         return result.reshape(values.shape[1:])
 
     def seen(self, tape: int, array: Array, values: Array) -> Array:

@@ -209,7 +209,7 @@ class RecordedSystem(System):
             joint_contexts.append(context)
         residual, constraint = self._summed([*self.element_kinds, *self.joint_kinds], parts), self._of_equations(phis)
         scale = self._largest(parts, 0), self._largest(parts, 1)
-        left = [self._largest([residual * self._free], column) for column in range(2)]
+        left = [self._largest([residual * self._free], column, least=0.0) for column in range(2)]
         relative = larger(left[0] / scale[0], left[1] / scale[1])
         velocity = inertial.V.reshape(-1)
         own = inertial, multipliers, residual, constraint, scale, np.empty(0), relative, contexts, gradients
@@ -343,7 +343,7 @@ class RecordedSystem(System):
         program.made(array, sinks)
         return program.outcome(EQUATIONS, array, 1, samples)
 
-    def _largest(self, parts: Sequence[Array], column: int) -> Any:
+    def _largest(self, parts: Sequence[Array], column: int, least: float = TINY) -> Any:
         """The largest single force, or moment."""
         sizes = []
         for values in parts:
@@ -351,7 +351,7 @@ class RecordedSystem(System):
             own = [value._apply("fabs") for value in every if isinstance(value, Number)]
             if own:
                 sizes.append(self._program.over_all(reduce(larger, own), "larger"))
-        return reduce(larger, sizes, TINY)
+        return reduce(larger, sizes, least)
 
 
 @contextmanager

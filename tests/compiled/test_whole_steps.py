@@ -30,7 +30,7 @@ from fem_mbs.elements import (
 pytest.importorskip("llvmlite")
 
 from fem_mbs.alpha import whole_step  # noqa: E402
-from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
+from fem_mbs.alpha.whole_step import KEPT, MADE, SIZE, OtherBranchError, StepLines, Trial  # noqa: E402
 from fem_mbs.compiled import machine, program, tape, whole  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError  # noqa: E402
 from fem_mbs.system import matrices  # noqa: E402
@@ -242,11 +242,12 @@ def test_what_a_step_asks_for_may_come_in_one_call(make: Any, h: float, monkeypa
     runs = [run()]
     assert len(calls) > 20
     begin = StepLines.begin
-    for ahead in (("tmc", True), ("tmctmct", True), ("tmctctmc", True), ("tmctmc", False)):
+    for asked, certain in (([MADE], True), ([MADE, MADE, SIZE], True), ([MADE, KEPT, MADE], True), ([MADE] * 2, False)):
 
-        def other(self: StepLines, *given: Any, ahead: tuple[str, bool] = ahead) -> Any:
+        def other(self: StepLines, *given: Any, ahead: tuple[list[int], bool] = (asked, certain)) -> Any:
             guess = begin(self, *given)
-            self._usual, self._certain = ahead
+            if given[-1].predictor is not None:  # where there are two guesses, none is worked off
+                self._usual, self._certain = ahead
             return guess
 
         with monkeypatch.context() as context:
@@ -288,7 +289,7 @@ def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
 
 @pytest.mark.parametrize("make", [top_on_joint, double_pendulum])
 def test_smooth_steps_are_those_of_the_lines(make, monkeypatch, fast: Path) -> None:
-    """NumPy begins the run; no line asks in between which of two numbers is larger, nor do looks at errors."""
+    """The first one, too; no line asks in between which of two numbers is larger, nor do looks at errors."""
     equations, calls = mbs.GeneralizedAlpha.equations, []
 
     def counting(self: mbs.GeneralizedAlpha, *given: object) -> object:
@@ -297,7 +298,40 @@ def test_smooth_steps_are_those_of_the_lines(make, monkeypatch, fast: Path) -> N
 
     monkeypatch.setattr(mbs.GeneralizedAlpha, "equations", counting)
     assert mbs.simulate(make(), 0.1, 1e-3).stats.compiled
-    assert len(calls) < 10
+    assert len(calls) == 1  # to compare lines with
+
+
+def hit() -> mbs.Model:
+    """A body moves against a stiff spring, which a step would strain far, under a load that jumps."""
+
+    def load(t: float) -> tuple[float, float, float]:
+        return (0.0, 0.0, 5.0 if t < 0.1003 else -5.0)
+
+    load.jumps = [0.1003]  # type: ignore[attr-defined]
+    model = mbs.Model()
+    node = model.add_node((1.0, 0, 0), velocity=(0.1, 0, 0))
+    model.add(RigidBody(node, 1.0, (0.1, 0.2, 0.25)))
+    model.add(SpringDamper(model.ground, node, 1e5, damping=10.0))
+    model.add(Force(node, load))
+    return model
+
+
+@pytest.mark.parametrize("make", [hit, double_pendulum, lambda: falling_beam(), lambda: hinged(2)])
+def test_first_steps_are_those_of_numpy(make: Any, monkeypatch, fast: Path) -> None:
+    """By what they are judged, too: also where no increment is a better guess, and after a jump."""
+    made: list[bool] = []
+
+    def seen(*given: object) -> Any:
+        step = made_by_lines(*given)
+        made.append(step is not None)
+        return step
+
+    made_by_lines = whole_step.whole_step
+    monkeypatch.setattr(whole_step, "whole_step", seen)
+    compiled, plain = both(lambda: mbs.simulate(make(), 0.3, 0.01), monkeypatch)
+    same(compiled, plain)
+    assert all(made[:2])
+    np.testing.assert_allclose(compiled.stats.error, plain.stats.error, rtol=1e-5)
 
 
 def test_systems_of_a_kind_are_recorded_once(monkeypatch, fast: Path) -> None:
