@@ -287,27 +287,17 @@ def leading_matrix(system: System, evaluation: Evaluation) -> Array:
 
 
 def leading_entries(system: System, evaluation: Evaluation) -> Array:
-    """Entries of this matrix, see :func:`fem_mbs.system.matrices.entries`."""
-    values = mass_entries(system, evaluation)
-    if (system.order < 2).any():
-        parts = zip(system.batches, evaluation.contexts, strict=True)
-        blocks = [_own_columns(system, batch, context) for batch, context in parts]
-        values[: system.pattern.force_entries] += flat([*blocks, *_nothing(system)])
-    return values
-
-
-def _own_columns(system: System, batch: ElementBatch, context: Any) -> Array:
-    """Columns of states in the damping and of algebraic variables in the stiffness of a batch, zero elsewhere."""
-    b = 6 * batch.nodes.shape[1] + (0 if batch.own is None else batch.own.shape[1])
-    result = np.zeros((len(batch.nodes), b, b))
-    if batch.own is None:
-        return result
-    order = system.order[batch.own][:, None]
-    for own_order, matrix in ((1, batch.damping(context)), (0, batch.stiffness(context))):
-        if matrix is not None:
-            first = 6 * batch.nodes.shape[1]
-            result[..., first:] += np.where(order == own_order, matrix[..., first:], 0.0)
-    return result
+    """Entries of this matrix: columns of the mass, the damping or the stiffness, as the order of each unknown says."""
+    if not (system.order < 2).any():
+        return mass_entries(system, evaluation)
+    blocks = []
+    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+        order, block = system.orders[rows][:, None], np.zeros((*rows.shape, rows.shape[1]))
+        for own, matrix in ((2, batch.mass), (1, batch.damping), (0, batch.stiffness)):
+            if (order == own).any() and (part := matrix(context)) is not None:
+                block += np.where(order == own, part, 0.0)
+        blocks.append(block)
+    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], 1.0)
 
 
 def mass_product(system: System, evaluation: Evaluation, d: Array) -> Array:
