@@ -208,7 +208,6 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
         self.terms = s + 2
 
     def at(self, t: float) -> Array:
-        """What functions of time put in, ``(n, s)``."""
         return np.matvec(self._by_law, super().at(t))
 
     def tell(self, cell: int, t: float, u: Array) -> None:

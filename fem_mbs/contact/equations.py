@@ -327,7 +327,6 @@ class ContactEquations(StabilizedEquations):
     # update
 
     def update(self, solution: Iterate[Any, Any, Any]) -> tuple[State, Array]:
-        """The state at the end of the step, and the algorithmic accelerations ``(N,)``."""
         joints, P = np.split(solution.unknown.multipliers, [self.system.m])
         solution = replace(solution, unknown=solution.unknown._replace(multipliers=joints))
         state, a = super().update(solution)

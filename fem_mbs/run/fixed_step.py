@@ -121,7 +121,6 @@ class FixedStep(StepControl):
     def begin(
         self, method: Method, t: float, t_end: float, branches: Array | None = None
     ) -> tuple[FixedStepMemory, float]:
-        """At the start of a run, and the first step."""
         count = (t_end - t) / self.h
         if count > MAX_STEPS:
             raise ModelError(
@@ -264,7 +263,6 @@ class FixedStep(StepControl):
         return f"steps of {h:.3g} s are beyond the limit of stability, {limit}" if h > limit.step else ""
 
     def attempts(self, memory: FixedStepMemory, h: float) -> str:
-        """How a step was tried that failed for good."""
         return f"; the step was halved {memory.halvings} times, down to {h:.3g} s" if memory.halvings else ""
 
     def warning(self, memory: FixedStepMemory) -> str:

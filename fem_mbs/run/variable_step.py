@@ -141,7 +141,6 @@ class VariableStep(StepControl):
     def begin(
         self, method: Method, t: float, t_end: float, branches: Array | None = None
     ) -> tuple[VariableStepMemory, float]:
-        """At the start of a run, and the first step."""
         allowed, (smallest, first, largest) = self.allowed(method), self.limits(t_end - t)
         power = method.error_order or 0
         memory = VariableStepMemory(
@@ -225,7 +224,6 @@ class VariableStep(StepControl):
         )
 
     def attempts(self, memory: VariableStepMemory, h: float) -> str:
-        """How a step was tried that failed for good."""
         return f"; the step was shortened to {h:.3g} s" if self._shortest(memory, h) else ""
 
     def warning(self, memory: VariableStepMemory) -> str:
