@@ -35,11 +35,13 @@ from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, Co
 from fem_mbs.elements.forces.line import LineElement
 from fem_mbs.errors import LawError
 
-FIRST, SHORTER, TRIES = 6e-6, 0.12, 10
+FIRST, SHORTER, TRIES = 6e-6, 0.12, 11
 """The first step of differences, of an argument and of one, the share of it of the next one, and how many."""
 COMPLEX_STEP = 1e-30
 AGREE, ALIKE, ROUNDING = 1e-4, 1e-7, 1e-15
 """A derivative is what differs from a difference, or a difference from the next, by less of it and of the value."""
+AS_GOOD = 2.0
+"""Of two differences the later one is taken where it misses the next by up to so many times as much, but never all."""
 
 UserLaw = Callable[[float, float, float], float]
 
@@ -98,10 +100,11 @@ def slope(law: Callable[[Any], Any], free: Callable[[Any], Any] | None, x: Any, 
     """Derivative at ``x`` along ``unit``, numbers or arrays, of a law; ``free`` is the same unchecked, if it has one.
 
     What is small for a law, none but itself knows, which may be of a gap of a micrometre. Steps are shorter and shorter
-    until a difference agrees with the complex step, or with the next one; if none does, the best of them is taken.
+    until a difference agrees with the complex step, or with the next one; if none does, the best of them is taken, and
+    where a law jumps, the first.
     """
     exact = None if free is None else _complex_slope(free, x, unit)
-    found, least, last, doubt = None, np.inf, None, 0.0
+    found, least, last, doubt = None, 1.0 / AS_GOOD, None, 0.0
     size = 1.0 + _largest(x)
     for k in range(TRIES):
         h = FIRST * SHORTER**k * size
@@ -119,15 +122,14 @@ def slope(law: Callable[[Any], Any], free: Callable[[Any], Any] | None, x: Any, 
                 return exact
             now = np.where(agrees, exact, now)
         if last is not None:
-            missed = abs(now - last) + doubt
-            settled = _all(missed <= ALIKE * _largest(last) + doubt + noise)
-            if found is not None:
-                last, missed = np.where(missed < least, last, found), np.minimum(missed, least)
-            found, least = last, missed
-            if settled:
-                break
-        last, doubt = now, noise
-    return last if found is None else found
+            missed, whole = abs(now - last) + doubt, _largest(last) or 1.0
+            better = missed <= AS_GOOD * least * whole
+            found = last if better is True else np.where(better, last, found)
+            if _all(missed <= ALIKE * whole + doubt + noise):
+                return found
+            least = np.minimum(least, missed / whole)
+        found, last, doubt = now if found is None else found, now, noise
+    return found
 
 
 def _all(which: Any) -> bool:

@@ -74,7 +74,7 @@ def test_slopes_of_laws_of_any_size(library: Any) -> None:
         (lambda z: max(-1.0, min(z, 1.0)), lambda z: float(abs(z) < 1.0)),
     )
     for _ in range(100):
-        size, z = 10.0 ** rng.uniform(-8, 4), rng.choice([0.0, rng.uniform(-0.9, 0.9)])
+        size, z = 10.0 ** rng.uniform(-10, 4), rng.choice([0.0, rng.uniform(-0.9, 0.9)])
         for shape, expected in laws:
 
             def law(x: Any, shape: Any = shape, size: float = size) -> Any:
@@ -89,6 +89,12 @@ def test_slopes_of_laws_of_any_size(library: Any) -> None:
 
             found = size * slope(checked, law, float(z * size))
             assert found == pytest.approx(expected(z), rel=1e-5, abs=1e-3)
+
+
+def test_a_jump_has_the_slope_of_the_longest_step() -> None:
+    """Newton's method is not sent off by what has no derivative."""
+    assert 1e5 < slope(lambda x: float(np.sign(x)), None, 0.0) < 1e6
+    assert slope(lambda x: float(np.sign(x - 1e-8)), None, 0.0) == 0.0  # beside it
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e3, 1e6, 1.0 / 3600.0])
