@@ -38,9 +38,13 @@ def test_every_public_class_may_be_drawn() -> None:
 
 @pytest.mark.slow
 def test_every_public_class_is_drawn() -> None:
-    """In 600 mechanisms, which cost little as they do not run."""
-    parts = {part for seed in range(600) for part in assembly(seed, GROUPS[seed % len(GROUPS)]).parts}
-    assert not CLASSES - PICTURES - BASES - parts
+    """Within 600 mechanisms, which cost little as they do not run."""
+    missing = CLASSES - PICTURES - BASES
+    for seed in range(600):
+        missing -= set(assembly(seed, GROUPS[seed % len(GROUPS)]).parts)
+        if not missing:
+            return
+    assert not missing
 
 
 @pytest.mark.slow
