@@ -292,13 +292,15 @@ def test_linear_algebra_of_a_run_has_one_thread() -> None:
         assert seen == [{1}, {1}] and threads() == before
 
 
-@pytest.mark.parametrize("repeated", [0, 7])
-def test_repeated_equations_are_counted(repeated: int) -> None:
-    """However many there are, and however unlike the sizes of equations."""
-    chance = np.random.default_rng(3)
-    own = chance.normal(size=(20, 50))
-    B = (
-        np.concatenate([own, chance.normal(size=(repeated, 20)) @ own])
-        * 10.0 ** chance.uniform(-6, 6, 20 + repeated)[:, None]
-    )
-    assert count_repeated(csc_array(B)) == repeated
+@pytest.mark.parametrize("seed", range(30))
+def test_repeated_equations_are_counted(seed: int) -> None:
+    """However many there are, full or sparse, in any order, and however unlike the sizes of equations."""
+    chance = np.random.default_rng(seed)
+    n, repeated = chance.integers(6, 50), chance.integers(0, 8)
+    own = chance.normal(size=(chance.integers(2, n), n))
+    if seed % 2:
+        own *= chance.random(own.shape) < 0.3
+    B = np.concatenate([own, chance.normal(size=(repeated, len(own))) @ own])
+    expected = len(B) - np.linalg.matrix_rank(own)
+    B = chance.permutation(B) * 10.0 ** chance.uniform(-6, 6, len(B))[:, None]
+    assert count_repeated(csc_array(B)) == expected
