@@ -173,6 +173,10 @@ class _Compiled:
             self._program.put(place, address(result))
         return None if self.kernels[k]() else results
 
+    def gives(self, k: int) -> bool:
+        """Whether there is such a result."""
+        return len(self._places[k]) > 0
+
     def answer(
         self, context: Any, k: int, rates: Sequence[RateSensitivities] = (), given: Sequence[Array | None] = ()
     ) -> Array | None:
@@ -189,7 +193,7 @@ class _Compiled:
 
 
 class CompiledElements(ElementBatch):
-    """A batch of elements whose ``force``, ``tangent`` and ``rate_force`` are compiled."""
+    """A batch of elements whose ``force``, ``tangent``, ``rate_force`` and ``mass`` are compiled."""
 
     def __init__(self, batch: ElementBatch, samples: Samples) -> None:
         if batch.kinked or type(batch).at is not ElementBatch.at:
@@ -204,11 +208,12 @@ class CompiledElements(ElementBatch):
             cells: BatchCells, motion: Motion, follow: list[RateSensitivities], rows: list[Array]
         ) -> list[list[Any]]:
             force, context = cells.cell.force(cells.motion(motion), None)
-            product = cells.cell.rate_force(context, *rows)
-            results = [[force], [cells.cell.tangent(context, *map(cells.follow, follow))]]
-            return results if product is None else [*results, [product]]
+            tangent = cells.cell.tangent(context, *map(cells.follow, follow))
+            others = cells.cell.rate_force(context, *rows), cells.cell.mass(context)
+            return [[force], [tangent], *([] if own is None else [own] for own in others)]
 
-        self._compiled = _Compiled(batch, samples, [b, b, b], record, [[force_shape], [(n, b, b)], [(n, b)]])
+        shapes: list[list[tuple[int, ...]]] = [[force_shape], [(n, b, b)], [(n, b)], [(n, b, b)]]
+        self._compiled = _Compiled(batch, samples, [b, b, b], record, shapes)
         self.kind = self._compiled.kind
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Any]:
@@ -223,10 +228,16 @@ class CompiledElements(ElementBatch):
         return self.batch.tangent(resolved(context), dV, dA) if result is None else result
 
     def rate_force(self, context: Any, dV: Array, dA: Array, inertial: Array) -> Array | None:
-        if len(self._compiled.kernels) < 3:
+        if not self._compiled.gives(2):
             return None
         result = self._compiled.answer(context, 2, (), (dV, dA, inertial))
         return self.batch.rate_force(resolved(context), dV, dA, inertial) if result is None else result
+
+    def mass(self, context: Any) -> Array | None:
+        if not self._compiled.gives(3):
+            return None
+        result = self._compiled.answer(context, 3)
+        return self.batch.mass(resolved(context)) if result is None else result
 
 
 class CompiledConstraints(ConstraintBatch):
@@ -346,7 +357,7 @@ class Samples:
                 force, context = one.force(motion, None)
                 tangent = one.tangent(context, *self.rates)
                 changes = np.cos(np.arange(3.0 * tangent[..., 0].size)).reshape(3, *tangent.shape[:2])
-                results.append((force, tangent, one.rate_force(context, *changes)))
+                results.append((force, tangent, one.rate_force(context, *changes), one.mass(context)))
         return max(_difference(*pair) for pair in zip(*results, strict=True))
 
     def _motion(self, seed: int) -> Motion:

@@ -418,7 +418,7 @@ class _Collected:
         sinks = self._outputs()
         stages = [stage for _, stage in (*sinks, *self._guards)] + [own.stage for own in self.betweens]
         text.store("0", array(text, GUARD), 0, "i64")
-        for stage in range(max(stages) + 1):
+        for stage in range(max(stages, default=0) + 1):
             functions += self._stage(text, stage, sinks)
         seen = text.load(array(text, GUARD), 0, "i64")
         for name in sorted({statement.name for own in self.betweens for statement in own.statements}):

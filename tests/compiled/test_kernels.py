@@ -247,6 +247,23 @@ def test_other_branches_are_numpys(fast: Path) -> None:
     np.testing.assert_array_equal(force, expected)
 
 
+def test_masses_do_not_ask_numpy_for_forces(fast: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of elements without any there is none."""
+    system = mbs.System(pendulums())
+    samples = Samples(system)
+    for batch in system.batches:
+        expected = batch.mass(batch.force(samples.other, None)[1])
+        compiled = samples.compiled(batch)
+        _, context = compiled.force(samples.other, None)
+        with monkeypatch.context() as patched:
+            patched.setattr(type(batch), "force", None)
+            mass = compiled.mass(context)
+        if isinstance(batch.owners[0], SpringDamper):
+            assert mass is None and expected is None
+        else:
+            np.testing.assert_allclose(mass, expected, atol=1e-14)
+
+
 def test_functions_of_the_user_are_not_recorded(fast: Path, caplog: pytest.LogCaptureFixture) -> None:
     """What a law remembers is heard."""
     model = mbs.Model()
