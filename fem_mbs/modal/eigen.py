@@ -143,7 +143,8 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
     few = partial(arpack, eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
     theta, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
-    return _select(sigma + sigma / theta, z[:n], M, K, sigma, count)
+    forces = csc_array(diags_array(second.astype(float)) @ K)  # rates of states have no part in squares of frequencies
+    return _select(sigma + sigma / theta, z[:n], M, forces, sigma, count)
 
 
 def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:

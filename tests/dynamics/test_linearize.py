@@ -17,6 +17,7 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Block,
+    FirstOrderActuator,
     FunctionSensor,
     JointActuator,
     JointForce,
@@ -188,3 +189,20 @@ def test_functions_have_slopes_at_their_own_size(by: str, gap: float) -> None:
         model.add(JointActuator(rail, signal))
     frequency = mbs.modes(model).angular[0]
     assert frequency == pytest.approx(math.sqrt(0.8), rel=1e-6)
+
+
+@pytest.mark.parametrize("hours", [1.0, 1.0 / 3600.0])
+@pytest.mark.parametrize("size", [1.0, 1e-6])
+def test_damped_modes_of_an_actuator_in_hours(size: float, hours: float) -> None:
+    """Its state, in N, is large beside what such units make of the mass: it was taken for rounding of frequencies."""
+    newton = 1.0 / hours**2
+    model = mbs.Model()
+    body, far = model.add_node((0, 0, 0)), model.add_node((size, 0, 0))
+    model.fix(far)
+    model.add(RigidBody(body, 1.0, [size**2] * 3))
+    rail = model.add(PrismaticJoint(model.ground, body, (1, 0, 0)))
+    model.add(JointSpring(rail, 100.0 * newton, newton * hours))
+    model.add(FirstOrderActuator(body, far, lambda t, length, speed: 50.0 * newton * (length - size), 0.05 * hours))
+    pair, real = mbs.modes(model, damped=True).eigenvalues * hours
+    roots = np.roots([0.05, 1.05, 6.0, 150.0])  # (s^2 + s + 100) (0.05 s + 1) + 50
+    np.testing.assert_allclose([pair, real], [*roots[roots.imag > 0.0], *roots[roots.imag == 0.0]], rtol=1e-6)
