@@ -40,6 +40,7 @@ from fem_mbs.contact.smooth import (
     far_step,
     frame,
     smooth_part,
+    touched_by,
     touching,
     turned,
 )
@@ -300,7 +301,7 @@ class NonsmoothAlpha(Method):
             if (hit < 1.0).any() or contacts.restitution[new].any():
                 return None
             touches = once(contacts, smooth.point.state, memory.touches | new)
-            memory = memory._replace(touches=touches, closed=memory.closed | new)
+            memory = touched_by(memory, touches)._replace(closed=memory.closed | new)
             point = Standing(first, memory)
             try:
                 smooth = smooth_part(contacts, self.smooth_method, point, free.t - first.t)

@@ -126,9 +126,9 @@ def part_of(
         return smooth
     alike = memory.closed & ~memory.touches
     if not impulsive and (watch.gap[alike] < -DEEP * contacts.size[alike]).any():  # they no longer are
-        alpha = point.memory.alpha._replace(predictor=None, convergence=None, matrix=None)
-        point = Standing(point.state, point.memory._replace(alpha=alpha, touches=memory.closed))
-        return part_of(contacts, method, point, h, damped=damped)
+        return part_of(
+            contacts, method, Standing(point.state, touched_by(point.memory, memory.closed)), h, damped=damped
+        )
     end, gains = balanced(contacts, point, smooth.point)
     left = touches & (watch.gap > TOUCHING * contacts.size) & contacts.pushing(state)
     # beyond the end of a face or an edge, forces jump, too
@@ -146,9 +146,14 @@ def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float
     if smooth.jumps:  # and with them the power of what drives the parts
         return begun_with_forces(contacts, method, point, closed, h)
     if smooth.impulsive or (after != memory.touches).any():
-        alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
-        return Standing(state, point.memory._replace(alpha=alpha))
+        return Standing(state, touched_by(point.memory, after))
     return point
+
+
+def touched_by(memory: ContactMemory, touches: BoolArray) -> ContactMemory:
+    """Memory for a step with the equations of other contacts ``(C,)``, for which those of the last tell nothing."""
+    alpha = memory.alpha._replace(predictor=None, convergence=None, matrix=None)
+    return memory._replace(alpha=alpha, touches=touches)
 
 
 def turned(contacts: Contacts, smooth: Smooth, h: float) -> BoolArray | None:

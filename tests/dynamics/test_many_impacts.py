@@ -53,6 +53,23 @@ def test_a_chain_on_a_cylinder_fails_in_few_steps(monkeypatch: pytest.MonkeyPatc
     assert (np.diff(energy) < 1e-3 * abs(np.ptp(energy))).all()
 
 
+def test_what_is_hit_is_closed_beside_what_slides(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing can be pushed out, contacts join the equations of a step whose guess is known for others."""
+
+    def fails(*given: object) -> None:
+        raise NotConvergedError("not pushed out")
+
+    monkeypatch.setattr(mbs.NonsmoothAlpha, "_pushed_out", fails)
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    for k, height in enumerate((0.0, 0.05)):
+        node = model.add_node((k, 0, 0.1 + height), velocity=(1, 0, 0))
+        model.add(RigidBody(node, 1.0, [0.004] * 3))
+        model.add(Contact(model.ground, node, Plane(), Ball(0.1), friction=0.1), name=f"on {k}")
+    solution = mbs.simulate(model, 0.15, 0.01, method=mbs.NonsmoothAlpha(locate=0))
+    assert solution.success and abs(solution.gap("on 1")[-1]) < 1e-9
+    np.testing.assert_allclose(solution.contact_force("on 1")[-1, ..., 2], 9.81, rtol=1e-6)
+
+
 def test_what_costs_most_is_named(caplog: pytest.LogCaptureFixture) -> None:
     """A ball that bounces twice in each step; one that falls once has no such warning."""
     texts = []
