@@ -6,8 +6,10 @@ Of each contact, ``P = (P_N, P_T)`` and the rates ``xi = (xi_N, xi_T)`` of its g
 
 for any ``r > 0`` (Alart, Curnier, CMAME 92, 1991): contacts push, only where the gap does not open, and friction stays
 in its cone and works against the slip. Impulses and velocities, forces and accelerations, corrections of places and
-gaps obey the same. A few sweeps of projected Gauss-Seidel (Jean, CMAME 177, 1999) find out which contact does what;
-Newton's method on the equations does the rest.
+gaps obey the same. Newton's method solves the equations from a guess; where there is none, or it goes round, from the
+solutions of contacts that yield a little about the last ones, by ``xi + compliance (P - last)``, for less and less
+compliance, and for more where it goes round again (the proximal point algorithm: Rockafellar, SIAM J. Control 14,
+1976; Acary, Bremond, Huber, in Advanced Topics in Nonsmooth Dynamics, 2018, compare it with others for friction).
 """
 
 from __future__ import annotations
@@ -16,27 +18,26 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from math import hypot
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, qr
-from scipy.sparse import eye_array, issparse
+from scipy.sparse import diags_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.many import Matrix, block, connected, diagonal, free_part, islands, soft_inverse
 from fem_mbs.newton import NotConvergedError
 
-FEW, SOME, MORE, MANY = 5, 50, 250, 4000
-"""Sweeps of Gauss-Seidel before Newton's method: without a guess, and each time that it goes round."""
+SOFT, SOFTEST, SOFTER, PATIENT = 0.1, 1e3, 5.0, 60
+"""Compliance of contacts, over what they do to themselves, to begin with and at most, the factor from one to the next,
+and how many there are at most."""
 NEWTON = 12
 """Iterations of Newton's method."""
-TOLERANCE, ROUNDING, FALLS = 1e-12, 1e-9, 0.5
-"""Largest error of a rate against the largest: aimed at, and of what falls no further; share that it falls to."""
+TOLERANCE, ROUNDING = 1e-12, 1e-9
+"""Largest error of a rate against the largest: aimed at, and of what falls no further."""
 SINGULAR, REGULAR = 1e-11, 1e-7
 """Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
-STEADY, FARTHEST = 1e-3, 1e6
-"""Difference of the changes of two sweeps, over these, that go on alike, and for how many sweeps at most."""
 COMPLIANCE, INERT = 10.0 ** -np.array([1, 3, 6]), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
 STUCK = 1.0 - 1e-9
@@ -144,7 +145,6 @@ def push(
     *,
     guess: Array | None = None,
     last: Array | None = None,
-    sweeps: int = MANY,
 ) -> Pushes:
     """Impulses or forces of contacts.
 
@@ -166,10 +166,8 @@ def push(
         Where to begin: as a rule, on the right branches.
     last : (k, 3), optional
         Forces of which friction that sticks goes on; by default the guess, or none.
-    sweeps : int
-        Of Gauss-Seidel at most, where Newton's method goes round.
     """
-    return Laws(G, c, friction, slides).pushes(guess, last, sweeps) if len(c) else Pushes(c.copy(), True)
+    return Laws(G, c, friction, slides).pushes(guess, last) if len(c) else Pushes(c.copy(), True)
 
 
 def held(P: Array, friction: Array) -> Array:
@@ -248,7 +246,7 @@ class Laws:
         result = np.divide(missed, factors, out=none.ravel(), where=factors > 0.0).reshape(-1, 3)
         return result if np.abs(result).max() > TOLERANCE * np.abs(c).max() else np.zeros_like(c)
 
-    def pushes(self, guess: Array | None = None, last: Array | None = None, sweeps: int = MANY) -> Pushes:
+    def pushes(self, guess: Array | None = None, last: Array | None = None) -> Pushes:
         """A solution; arguments are those of :func:`push`."""
         P = np.zeros((self.k, 3)) if guess is None else guess.copy()
         solved = self._finite and bool(np.isfinite(self.given).all())
@@ -264,26 +262,23 @@ class Laws:
                 laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
                 laws.size, laws.rounding = self.size, self.rounding  # of what others move by an island has some, too
             with np.errstate(over="ignore", invalid="ignore"):
-                P[own], found = laws._pushes(P[own], reference[own], guess is not None, sweeps)
+                P[own], found = laws._pushes(P[own], reference[own], guess is not None)
             solved = solved and found
         return Pushes(P, solved)
 
-    def _pushes(self, P: Array, reference: Array, guessed: bool, sweeps: int) -> Pushes:
+    def _pushes(self, P: Array, reference: Array, guessed: bool) -> Pushes:
         """Of contacts that are all connected."""
-        error = np.inf
-        for count in (0, FEW, SOME, MORE, MANY):
-            if count > sweeps or count == 0 and not guessed:
-                continue
-            (P, error), before = self.newton(self.sweep(P, count)), error
-            if error <= self.enough:
-                if count == 0 and self.k > 1:
-                    near = self.alike(P, reference)
-                    plain = self.error(near) <= self.enough and (self.bears(near, reference) or self.unique(near))
-                    P = near if plain else self.nearest(P, reference, guessed=True)
-                return Pushes(P if count == 0 or self.unique(P) else self.nearest(P, reference), True)
-            if count >= SOME and FALLS * before < error <= ROUNDING * self.size:
-                break
-        return Pushes(P, bool(error <= ROUNDING * self.size))
+        P, error = self.newton(P) if guessed else (P, np.inf)
+        if error > self.enough:
+            guessed, (P, error) = False, self.proximal(P)
+        if error > ROUNDING * self.size:  # what slides may have to stop, whatever presses it now
+            P, error = min((P, error), self.proximal(self.stuck()), key=itemgetter(1))
+        if error > self.enough or guessed and self.k == 1:
+            return Pushes(P, bool(error <= ROUNDING * self.size))
+        near = self.alike(P, reference)
+        if self.error(near) <= self.enough and (guessed and self.bears(near, reference) or self.unique(near)):
+            return Pushes(near, True)
+        return Pushes(self.nearest(P, reference, guessed=guessed), True)
 
     @property
     def enough(self) -> float:
@@ -294,49 +289,33 @@ class Laws:
         """``xi`` (k, 3)."""
         return (self.G @ P.ravel()).reshape(-1, 3) + self.c
 
-    def sweep(self, P: Array, count: int) -> Array:
-        """Projected Gauss-Seidel: the law of one contact after the other."""
-        if not count:
-            return P
-        numbers = self.c, self.mu, *self.r.T[:2], self.sliding, self.slides
-        laws = list(zip(*(own.tolist() for own in numbers), strict=True))  # plain numbers, ten times as fast
-        flat, rows = P.ravel().copy(), _rows(self.G, self.k)
-        before = np.zeros_like(flat)
-        for number in range(count):
-            last = flat.copy()
-            for j, law in enumerate(laws):
-                own = slice(3 * j, 3 * j + 3)
-                columns, block = rows[j]
-                flat[own] = _obeying(flat[own].tolist(), (block @ flat[columns]).tolist(), *law)
-            change = flat - last
-            largest = np.abs(change).max()
-            if number >= FEW and largest <= 1e-15 * np.abs(flat).max():
-                break
-            if number >= FEW and np.abs(change - before).max() <= STEADY * largest:
-                flat += self._room(flat.reshape(-1, 3), change.reshape(-1, 3)) * change
-                change[:] = 0.0
-            before = change
-        return flat.reshape(-1, 3)
+    def stuck(self) -> Array:
+        """The least forces ``(k, 3)`` with which all stick, if they could pull."""
+        return -inverse(self.G)(self.c.ravel()).reshape(-1, 3)
 
-    def _room(self, P: Array, d: Array) -> float:
-        """The multiple of changes ``d`` (k, 3) up to which no contact opens, begins to slide or sticks.
+    def yielding(self, compliance: Array | float, about: Array) -> Laws:
+        """Those of contacts that yield, by ``compliance (P - about)`` for forces ``about`` (k, 3)."""
+        soft = np.broadcast_to(compliance, (self.k, 3))
+        G = self.G + (diags_array(soft.ravel()) if issparse(self.G) else np.diag(soft.ravel()))
+        return Laws(G, self.c - soft * about, self.mu, self.along)
 
-        In a wedge both sides of which hold, pushes grow by the same in each sweep until one of them slides.
-        """
-        a, b = d[:, 1:], P[:, 1:]
-        mu, free = self.mu**2, ~self.sliding
-        # |b + s a|^2 = mu^2 (P_N + s d_N)^2
-        square, linear, rest = (
-            np.vecdot(u, v) - mu * m * n
-            for u, v, m, n in ((a, a, d[:, 0], d[:, 0]), (a, b, d[:, 0], P[:, 0]), (b, b, P[:, 0], P[:, 0]))
-        )
-        root = np.sqrt(np.maximum(linear**2 - square * rest, 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ends = np.concatenate(
-                [-P[:, 0] / d[:, 0], *((-linear[free] + sign * root[free]) / square[free] for sign in (-1, 1))]
-            )
-        ahead = ends[ends > 1.0]
-        return float(ahead.min(initial=FARTHEST)) if len(ahead) else 0.0
+    def proximal(self, P: Array) -> tuple[Array, float]:
+        """The best of solutions of contacts that yield about the last one, less and less while that goes; its error."""
+        compliance, best, least = SOFT, P, self.error(P)
+        for _ in range(PATIENT):
+            soft = self.yielding(compliance / self.r, P)
+            trial, missed = soft.newton(P)
+            if missed > ROUNDING * soft.size:
+                compliance *= SOFTER
+                if compliance > SOFTEST:
+                    break
+                continue
+            P, error, compliance = trial, self.error(trial), compliance / SOFTER
+            if error < least:
+                best, least = P, error
+            if least <= ROUNDING * self.size:
+                return self.newton(best)
+        return best, least
 
     def error(self, P: Array) -> float:
         """Largest defect of the laws, as a rate."""
@@ -379,13 +358,13 @@ class Laws:
         A guessed ``P`` is near enough for the stiffest of them.
         """
         stiff = max(1.0 / float(self.r[:, 0].max()), INERT / float(self.r[:, 0].min()))
-        best, one = P, eye_array(3 * self.k, format="csr") if issparse(self.G) else np.eye(3 * self.k)
+        best = P
         for near, compliances in ((P, COMPLIANCE[-1:]), (reference, COMPLIANCE))[not guessed :]:
             for compliance in stiff * compliances:
-                soft = Laws(self.G + compliance * one, self.c - compliance * reference, self.mu, self.along)
+                soft = self.yielding(compliance, reference)
                 trial, error = soft.newton(near)
                 if error > ROUNDING * soft.size:
-                    trial, error = soft.newton(soft.sweep(near, SOME))
+                    trial, error = soft.proximal(near)
                 if error > ROUNDING * soft.size:
                     break
                 near = trial
@@ -475,37 +454,6 @@ def _own_blocks(G: Matrix, k: int) -> Array:
     own = rows // 3 == columns // 3
     result[rows[own] // 3, rows[own] % 3, columns[own] % 3] = entries.data[own]
     return result
-
-
-def _rows(G: Matrix, k: int) -> list[tuple[Any, Array]]:
-    """Of each contact the columns that are not empty, and its three rows there."""
-    if not issparse(G):
-        return [(slice(None), own) for own in G.reshape(k, 3, 3 * k)]
-    blocks = G.tobsr((3, 3))
-    ends = [slice(*own) for own in zip(blocks.indptr[:-1], blocks.indptr[1:], strict=True)]
-    columns = 3 * blocks.indices[:, None] + np.arange(3)
-    return [(columns[own].ravel(), np.concatenate(blocks.data[own], axis=1)) for own in ends]
-
-
-def _obeying(
-    P: list[float],
-    xi: list[float],
-    c: list[float],
-    mu: float,
-    r_N: float,
-    r_T: float,
-    sliding: bool,
-    along: list[float],
-) -> tuple[float, float, float]:
-    """The force of one contact by its laws, from the last one and what that does."""
-    normal = max(0.0, P[0] - r_N * (xi[0] + c[0]))
-    radius = mu * normal
-    if sliding:
-        return normal, -radius * along[0], -radius * along[1]
-    first, second = (P[k] - r_T * (xi[k] + c[k]) for k in (1, 2))
-    size = hypot(first, second)
-    share = radius / size if size > radius else 1.0
-    return normal, share * first, share * second
 
 
 def projected(P: Array, xi: Array, friction: Array, r: Array | float) -> Array:

@@ -47,8 +47,8 @@ from fem_mbs.system.system import Evaluation, System
 
 SOFT = 1e-6
 """What is added to a singular matrix of 1s to find out what contacts do."""
-SWEEPS, ROUNDS, EXACT, ROUNDING = 20, 12, 1e-12, 1e-6
-"""Of Gauss-Seidel, and iterations of Newton's method, for what contacts do; what is left of rates, and may be."""
+ROUNDS, EXACT, ROUNDING = 12, 1e-12, 1e-6
+"""Iterations of Newton's method for what contacts do; what is left of rates, and may be."""
 STIFF = 100.0
 """Of contacts, over the largest force per extent of the model."""
 AWAY = 10.0
@@ -191,7 +191,7 @@ def obeying(
         if again:
             soft = np.linalg.pinv(A + SOFT * np.eye(len(A)), rcond=SOFT**2)
             mobility = G @ soft
-            P = push(mobility, (c - mobility @ b).reshape(-1, 3), friction, guess=P, sweeps=SWEEPS).P
+            P = push(mobility, (c - mobility @ b).reshape(-1, 3), friction, guess=P).P
             p = soft @ (P.ravel() - b)
             P, xi = (A @ p + b).reshape(-1, 3), (G @ p + c).reshape(-1, 3)
         for _ in range(ROUNDS):
@@ -414,7 +414,7 @@ class ContactPath(LoadPath):
         slides = slip / np.where(moves, speed, np.nan)[:, None]
         mobility = reached.G @ lin.moves
         rest = -(mobility @ P.ravel()).reshape(-1, 3)
-        found, solved = push(mobility, rest, friction, slides, guess=P, last=last, sweeps=SWEEPS)
+        found, solved = push(mobility, rest, friction, slides, guess=P, last=last)
         if not solved:
             return reached
         multipliers = reached.point.multipliers + lin.reacts @ (found - P).ravel()
