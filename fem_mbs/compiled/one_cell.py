@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import dis
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -134,7 +134,7 @@ class BatchCells:
             self.each = len(batch.cell) // self.n
         self.b = 6 * batch.nodes.shape[1] + self._index[VARIABLES].shape[1]
         self._kind: list[Any] = [batch.nodes.shape[1], self._index[VARIABLES].shape[1], self.each]
-        self.cell: Any = copied([batch], "", self._kind, self._numbers, self._rows_of_one)
+        self.cell: Any = self._copied(batch, "")
         self.kind = tuple(self._kind)
         program.kind.append(self.kind)
 
@@ -173,6 +173,39 @@ class BatchCells:
         p, s = self.batch.nodes.shape[1], self._index[VARIABLES].shape[1]
         return self.follow(rates).after(B[None], np.arange(p)[None], np.arange(s)[None] if s else None)[0]
 
+    def _copied(self, thing: Any, path: str) -> Any:
+        """A copy of a batch, or of a part of it, for a line; what tells others apart from it is added to the kind."""
+        self._kind.append(type(thing))
+        for attribute in vars(type(thing)).values():
+            if isinstance(attribute, cached_property):
+                attribute.__get__(thing)
+        result = copy.copy(thing)
+        for name, value in vars(thing).items():
+            object.__setattr__(result, name, self._part(name, f"{path}{name}", value))
+        return result
+
+    def _part(self, name: str, path: str, value: Any) -> Any:
+        """What stands for an attribute."""
+        if name.endswith("owners"):
+            return [Untouchable("an element")]
+        if name == LAST:
+            return None
+        if isinstance(value, Numbering):
+            return value
+        if (own := self._numbers(name, path, value)) is not None:
+            return own
+        if isinstance(value, tuple) and isinstance(fields := vars(type(value)).get("_fields"), tuple):
+            pairs = zip(fields, value, strict=True)
+            return type(value)(*(self._part(field, f"{path}.{field}", own) for field, own in pairs))
+        if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
+            return self._copied(value, f"{path}.")
+        try:
+            kept = self._rows_of_one(name, path, value)
+            self._kind.extend([path, known(kept)])
+        except CannotRecordError:
+            return Untouchable(path)
+        return kept
+
     def _numbers(self, name: str, path: str, value: Any) -> Any:
         """Numbers on the tape for what has a row for each cell; rows of its own for a cell."""
         if name in ("nodes", "own", "reads") and value is not None:
@@ -210,53 +243,6 @@ class BatchCells:
                     raise CannotRecordError(f"{path} differs between cells")
                 return first
         return value
-
-
-def copied(
-    things: Sequence[Any],
-    path: str,
-    kind: list[Any],
-    numbers: Callable[..., Any],
-    rest: Callable[[str, str, Any], Any] = lambda name, path, value: value,
-) -> Any:
-    """A copy of the first of some batches of one class, or of parts of theirs, for a line.
-
-    ``numbers(name, path, *values)`` says what stands for an attribute, None for what it does not know. Of all others,
-    as ``rest(name, path, value)`` has them, what tells them apart is added to ``kind``.
-    """
-    first = things[0]
-    kind.append(type(first))
-    for attribute in vars(type(first)).values():
-        if isinstance(attribute, cached_property):
-            for thing in things:
-                attribute.__get__(thing)
-    result = copy.copy(first)
-
-    def part(name: str, path: str, *values: Any) -> Any:
-        value = values[0]
-        if name.endswith("owners"):
-            return [Untouchable("an element")]
-        if name == LAST:
-            return None
-        if isinstance(value, Numbering):
-            return value
-        if (own := numbers(name, path, *values)) is not None:
-            return own
-        if isinstance(value, tuple) and isinstance(fields := vars(type(value)).get("_fields"), tuple):
-            pairs = zip(fields, *values, strict=True)
-            return type(value)(*(part(field, f"{path}.{field}", *own) for field, *own in pairs))
-        if type(value).__module__.startswith(PARTS) and not isinstance(value, type) and "nodes" in vars(value):
-            return copied(values, f"{path}.", kind, numbers, rest)
-        try:
-            kept = rest(name, path, value)
-            kind.extend([path, known(kept)])
-        except CannotRecordError:
-            return Untouchable(path)
-        return kept
-
-    for name in vars(first):
-        object.__setattr__(result, name, part(name, f"{path}{name}", *(vars(thing).get(name) for thing in things)))
-    return result
 
 
 def known(value: Any) -> Any:
