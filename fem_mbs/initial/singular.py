@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.sparse import coo_array, csc_array, diags_array
 
-from fem_mbs.arrays import Array, BoolArray, IntArray
+from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, Node, State, WiredBatch, listed
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
@@ -29,7 +29,7 @@ from fem_mbs.initial.redundant import (
 )
 from fem_mbs.initial.state_point import as_built, largest_gap, without_accelerations
 from fem_mbs.lie import so3
-from fem_mbs.linear.null_space import BARE, Matrix, lengths, null_spaces, regular, scaled
+from fem_mbs.linear.null_space import BARE, Matrix, balanced, lengths, null_spaces, regular, scaled
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.batch_checks import not_finite
@@ -38,8 +38,6 @@ from fem_mbs.system.system import Evaluation, System
 
 DENSE = 200
 """Systems of at most so many equations are looked at as dense matrices."""
-BALANCED = 8
-"""How often rows and columns are scaled: each time takes the root of what they differ by."""
 
 
 def explain_singular(system: System, evaluation: Evaluation, when: str, of_reactions: bool = True) -> Array:
@@ -192,7 +190,7 @@ def _unfixed(system: System, matrix: csc_array, rows: IntArray) -> IntArray:
     units = np.append(1.0 / system.weight[system.free_rows], np.zeros(system.m))
     block = (matrix[rows] @ diags_array(units)).toarray()
     block = np.where(np.abs(block) > BARE * np.abs(block).max(axis=1, keepdims=True), block, 0.0)[:, rows]
-    _, values, vectors = np.linalg.svd(scaled(block, *_balanced(block, rows >= 0)))
+    _, values, vectors = np.linalg.svd(scaled(block, *balanced(block, rows >= 0)))
     loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
     return np.asarray(rows[loose])
 
@@ -221,7 +219,7 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     M = scaled(M, scale, scale)
     own = np.isin(rest, _first_order(system))
     if own.any():
-        rows, columns = _balanced(M, own)
+        rows, columns = balanced(M, own)
         M, scale = scaled(M, rows, columns), scale * columns
     B = _part(matrix, np.arange(system.n_free, matrix.shape[0]), rest)
     B = scaled(B, np.ones(B.shape[0]), scale)
@@ -239,15 +237,6 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
     return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
-
-
-def _balanced(M: Matrix, own: BoolArray) -> tuple[Array, Array]:
-    """Factors of rows and columns, which make those of the ``own`` unknowns comparable: each is in its own unit."""
-    rows, columns = np.ones(len(own)), np.ones(len(own))
-    for factors, axis in BALANCED * ((rows, 1), (columns, 0)):
-        size = lengths(scaled(M, rows, columns), axis)
-        factors[own] /= np.sqrt(np.where(size > 0.0, size, 1.0))[own]
-    return rows, columns
 
 
 def _regular(system: System, values: Array, matrix: csc_array, gap: float) -> bool:

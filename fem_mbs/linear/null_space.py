@@ -16,7 +16,7 @@ from scipy.linalg import lapack
 from scipy.sparse import block_array, csc_array, eye_array
 from scipy.sparse.linalg import splu
 
-from fem_mbs.arrays import Array
+from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import SingularSystemError
 from fem_mbs.linear.direct import Solve
 from fem_mbs.linear.solvers import sums
@@ -47,6 +47,8 @@ SURE = 1e-2
 than this over the size to which it vanishes."""
 ALMOST = 1e-13
 """Square of the relative size below which combinations are counted as vanishing."""
+BALANCED = 8
+"""How often rows and columns are scaled: each time takes the root of what they differ by."""
 
 
 class NullSpaces(NamedTuple):
@@ -151,6 +153,15 @@ def scaled(matrix: Matrix, rows: Array, columns: Array) -> Matrix:
     result: csc_array = csc_array(matrix, dtype=float, copy=True)
     result.data *= rows[result.indices] * np.repeat(columns, np.diff(result.indptr))
     return result
+
+
+def balanced(M: Matrix, own: BoolArray) -> tuple[Array, Array]:
+    """Factors of rows and columns, which make those of the ``own`` unknowns comparable: each is in its own unit."""
+    rows, columns = np.ones(len(own)), np.ones(len(own))
+    for factors, axis in int(own.any()) * BALANCED * ((rows, 1), (columns, 0)):
+        size = lengths(scaled(M, rows, columns), axis)
+        factors[own] /= np.sqrt(np.where(size > 0.0, size, 1.0))[own]
+    return rows, columns
 
 
 def lengths(matrix: Matrix, axis: int) -> Array:

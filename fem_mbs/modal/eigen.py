@@ -22,6 +22,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh, splu
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ConvergenceError, SingularSystemError
+from fem_mbs.linear.null_space import balanced, scaled
 
 DENSE_SIZE, LARGEST = 100, 1000
 """Unknowns up to which everything is dense; size of an operator up to which it is where ARPACK does not converge, as
@@ -120,10 +121,15 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     """
     M, C, K, B, L, G, second, velocity = pencil
     n, m = K.shape[0], B.shape[0]
+    P, motions, one = K + sigma * C + sigma**2 * M, np.flatnonzero(second), np.ones(m)
+    # each state and output is in its own unit
+    units, columns = balanced(P / abs(P[motions][:, motions]).max(), ~second)
+    M, C, K, P = (scaled(own, units, columns) for own in (M, C, K, P))
+    L, B, G = scaled(L, units, one), scaled(B, one, columns), scaled(G, one, columns)
     level = diags_array(velocity.astype(float))
     moving = csc_array(level @ B)
     rows = csc_array(B - moving + level @ (sigma * B + G)) if m else B
-    solve = _factor(K + sigma * C + sigma**2 * M, L, rows)
+    solve = _factor(P, L, rows)
 
     def apply(z: Array) -> Array:
         x, y = z[:n], z[n:]
@@ -144,7 +150,8 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     few = partial(arpack, eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
     theta, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
     forces = csc_array(diags_array(second.astype(float)) @ K)  # rates of states have no part in squares of frequencies
-    return _select(sigma + sigma / theta, z[:n], M, forces, sigma, count)
+    values, x = _select(sigma + sigma / theta, z[:n], M, forces, sigma, count)
+    return values, columns[:, None] * x
 
 
 def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:

@@ -536,3 +536,21 @@ def test_drives_within_steps_have_no_units(rate: float, told: bool, caplog: pyte
         mbs.simulate(model, 0.3 * o.s, 0.01 * o.s)
         assert any("up and down" in record.getMessage() for record in caplog.records) is told
         caplog.clear()
+
+
+@pytest.mark.parametrize("system", [Units(1e3, 1.0, 1.0), Units(1e3, 1.0, 1 / 60), Units(1.0, 1.0, 1 / 3600)])
+def test_eigenvalues_of_controllers(system: Units) -> None:
+    """An arm under a controller has its modes, whatever number the torque is beside 1, the size of a state."""
+
+    def arm(o: Units) -> mbs.Model:
+        model = mbs.Model(gravity=o.g)
+        hinge = model.add(RevoluteJoint(model.ground, body(model, (0.4, 0, 0), o), (0, 1, 0), point=(0, 0, 0)))
+        angle, P = model.add(JointSensor(hinge)), 3e4 * o.N * o.m
+        held = PID(-angle, P, P / (3 * o.s), 0.05 * P * o.s, filter=0.02 * o.s)
+        model.add(JointActuator(hinge, model.add(LowPass(model.add(held), 0.01 * o.s))))
+        return model
+
+    def values(o: Units) -> Any:
+        return mbs.modes(arm(o), damped=True).eigenvalues * o.s
+
+    np.testing.assert_allclose(values(system), values(Units(1.0, 1.0, 1.0)), rtol=1e-7)
