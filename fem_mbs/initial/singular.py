@@ -188,7 +188,9 @@ def _unfixed(system: System, matrix: csc_array, rows: IntArray) -> IntArray:
     if not len(rows):
         return rows
     units = np.append(1.0 / system.weight[system.free_rows], np.zeros(system.m))
-    block = (matrix[rows] @ diags_array(units)).toarray()
+    whole = csc_array(matrix @ diags_array(units))
+    whole = csc_array(scaled(whole, *balanced(whole, np.isin(np.arange(len(units)), rows))))
+    block = whole[rows].toarray()
     block = np.where(np.abs(block) > BARE * np.abs(block).max(axis=1, keepdims=True), block, 0.0)[:, rows]
     _, values, vectors = np.linalg.svd(scaled(block, *balanced(block, rows >= 0)))
     loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
