@@ -6,11 +6,11 @@ Bruels, Cardona, Arnold (2012), section 4. Newmark's formulas are in ``newmark.p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import isclose
-from types import ModuleType
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -101,13 +101,13 @@ class GeneralizedAlpha(Method):
         return self.parameters or chung_hulbert(self.rho_inf)
 
     @cached_property
-    def _compiled(self) -> ModuleType | None:
-        """Steps by compiled lines, where these know all that is asked."""
+    def _compiled(self) -> tuple[Callable[..., Step | None], Callable[..., State | None]] | None:
+        """A step, and where a trial leads, by compiled lines, where these know all that is asked."""
         if not self.compiles or self.newton.modified or self.newton.matrix != "exact":
             return None
-        from fem_mbs.alpha import whole_step  # of compiled systems alone
+        from fem_mbs.alpha.whole_step import whole_step, whole_trial  # of compiled systems alone
 
-        return whole_step
+        return whole_step, whole_trial
 
     @property
     def quadratic(self) -> bool:  # type: ignore[override]
@@ -173,8 +173,7 @@ class GeneralizedAlpha(Method):
         """Where a first step of ``h`` leads that is not taken."""
         force, constraint = (max(own, tolerance) for own in tolerances(self.newton, 0.0))
         if system.whole is not None and self._compiled is not None:
-            needed = force, constraint
-            new: State | None = self._compiled.whole_trial(self, system, state, h, memory, needed=needed)
+            new = self._compiled[1](self, system, state, h, memory, needed=(force, constraint))
             if new is not None:
                 return new
         equations = self.equations(system, state, h, memory)
@@ -206,8 +205,7 @@ class GeneralizedAlpha(Method):
         if memory.before is not None or h > max(GROWTH * memory.h, memory.resolves):
             memory = self._with_errors(system, state, h, self.started(system, state, h, memory), memory)
         if system.whole is not None and self._compiled is not None:
-            step: Step | None = self._compiled.whole_step(self, system, state, h, memory)
-            if step is not None:
+            if (step := self._compiled[0](self, system, state, h, memory)) is not None:
                 return step
         equations = self.equations(system, state, h, memory)
         D = None if memory.steps or memory.predictor else equations.guess_after_start(state.multipliers)

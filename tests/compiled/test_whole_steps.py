@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -332,6 +333,12 @@ def test_first_steps_are_those_of_numpy(make: Any, monkeypatch, fast: Path) -> N
     same(compiled, plain)
     assert all(made[:2])
     np.testing.assert_allclose(compiled.stats.error, plain.stats.error, rtol=1e-5)
+
+
+def test_a_method_is_pickled_after_a_run_too(fast: Path) -> None:
+    method = mbs.GeneralizedAlpha()
+    assert mbs.simulate(top_on_joint(), 0.003, 1e-3, method).stats.compiled
+    assert pickle.loads(pickle.dumps(method)) == method
 
 
 def test_systems_of_a_kind_are_recorded_once(monkeypatch, fast: Path) -> None:
