@@ -150,7 +150,8 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     few = partial(arpack, eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
     theta, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
     forces = csc_array(diags_array(second.astype(float)) @ K)  # rates of states have no part in squares of frequencies
-    values, x = _select(sigma + sigma / theta, z[:n], M, forces, sigma, count)
+    mass = scaled(pencil.M, columns, columns)
+    values, x = _select(sigma + sigma / theta, z[:n], mass, forces, sigma, count)
     return values, columns[:, None] * x
 
 
