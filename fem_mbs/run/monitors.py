@@ -46,7 +46,8 @@ class CutSteps:
 
     def __init__(self, system: System, evaluation: Evaluation, h: float) -> None:
         self._h = h
-        self._asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
+        asked = [str(owner) for batch in system.batches if batch.asks for owner in batch.owners]
+        self.suspects = f"functions that may jump: {listed(asked, '; ')}" if asked else ""
         self._owners = owners_of_branches(system, evaluation)
         self._before: Array | None = None
         self._parts, self._whole = 0, 0.0
@@ -69,7 +70,7 @@ class CutSteps:
             why = f"laws have passed kinks, so many times: {listed(passed, '; ')}"
         else:
             why = "forces change suddenly, though no law has told of a kink"
-            why += f"; functions that may jump: {listed(self._asked, '; ')}" if self._asked else ""
+            why += f"; {self.suspects}" if self.suspects else ""
         return (
             f"{self._whole:.3g} steps of {self._h:.3g} s were taken in {self._parts} parts, whose lengths follow the "
             f"local error, because {why}. If that takes too long: let what stops, slips or switches do so over a wider "

@@ -448,6 +448,8 @@ class TimeIntegration:
             tried_end = t - side(self._jump) if self._tried.end == self._jump else t
             why = explain_failure(self.system, self.state, tried_end, failure, self.method.advice(self.state, h))
         tried = self.control.attempts(self.control_memory, h)
+        if self._cut is not None and self._cut.suspects and isinstance(failure, NotConvergedError):
+            why = f"{why}\n  {self._cut.suspects}; let them change over a small range, as tanh(v/v0) does"
         if self._beyond_limit:
             why = f"{why}\n  {self._beyond_limit}"
         text = (
