@@ -29,9 +29,10 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.many import Matrix, block, connected, diagonal, free_part, islands, soft_inverse
 from fem_mbs.newton import NotConvergedError
 
-SOFT, SOFTEST, SOFTER, PATIENT = 0.1, 1e3, 5.0, 60
-"""Compliance of contacts, over what they do to themselves, to begin with and at most, the factor from one to the next,
-and how many there are at most."""
+SOFT, SOFTEST, SOFTER = 0.1, 1e3, 5.0
+"""Compliance of contacts, over what they do to themselves, to begin with and at most, and the factor from one to the next."""
+BRIEF, PATIENT = 20, 60
+"""Proximal points at most, of an iterate of a step and of what must have a solution."""
 NEWTON = 12
 """Iterations of Newton's method."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
@@ -246,8 +247,8 @@ class Laws:
         result = np.divide(missed, factors, out=none.ravel(), where=factors > 0.0).reshape(-1, 3)
         return result if np.abs(result).max() > TOLERANCE * np.abs(c).max() else np.zeros_like(c)
 
-    def pushes(self, guess: Array | None = None, last: Array | None = None) -> Pushes:
-        """A solution; arguments are those of :func:`push`."""
+    def pushes(self, guess: Array | None = None, last: Array | None = None, patience: int = PATIENT) -> Pushes:
+        """A solution, by so many proximal points at most; the other arguments are those of :func:`push`."""
         P = np.zeros((self.k, 3)) if guess is None else guess.copy()
         solved = self._finite and bool(np.isfinite(self.given).all())
         reference = held(P if last is None else last, self.mu)
@@ -262,16 +263,16 @@ class Laws:
                 laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
                 laws.size, laws.rounding = self.size, self.rounding  # of what others move by an island has some, too
             with np.errstate(over="ignore", invalid="ignore"):
-                P[own], found = laws._pushes(P[own], reference[own], guess is not None)
+                P[own], found = laws._pushes(P[own], reference[own], guess is not None, patience)
             solved = solved and found
         return Pushes(P, solved)
 
-    def _pushes(self, P: Array, reference: Array, guessed: bool) -> Pushes:
+    def _pushes(self, P: Array, reference: Array, guessed: bool, patience: int) -> Pushes:
         """Of contacts that are all connected."""
         P, error = self.newton(P) if guessed else (P, np.inf)
         if error > self.enough:
-            guessed, (P, error) = False, self.proximal(P)
-        if error > ROUNDING * self.size:  # what slides may have to stop, whatever presses it now
+            guessed, (P, error) = False, self.proximal(P, patience)
+        if error > ROUNDING * self.size and patience > BRIEF:  # what slides may have to stop, whatever presses it now
             P, error = min((P, error), self.proximal(self.stuck()), key=itemgetter(1))
         if error > self.enough or guessed and self.k == 1:
             return Pushes(P, bool(error <= ROUNDING * self.size))
@@ -299,10 +300,10 @@ class Laws:
         G = self.G + (diags_array(soft.ravel()) if issparse(self.G) else np.diag(soft.ravel()))
         return Laws(G, self.c - soft * about, self.mu, self.along)
 
-    def proximal(self, P: Array) -> tuple[Array, float]:
+    def proximal(self, P: Array, patience: int = PATIENT) -> tuple[Array, float]:
         """The best of solutions of contacts that yield about the last one, less and less while that goes; its error."""
         compliance, best, least = SOFT, P, self.error(P)
-        for _ in range(PATIENT):
+        for _ in range(patience):
             soft = self.yielding(compliance / self.r, P)
             trial, missed = soft.newton(P)
             if missed > ROUNDING * soft.size:
