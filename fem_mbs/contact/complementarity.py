@@ -30,7 +30,7 @@ from fem_mbs.contact.many import Matrix, block, connected, diagonal, free_part, 
 from fem_mbs.newton import NotConvergedError
 
 SOFT, SOFTEST, SOFTER = 0.1, 1e3, 5.0
-"""Compliance of contacts, over what they do to themselves, to begin with and at most, and the factor from one to the next."""
+"""Compliance of contacts, over what they do to themselves: at first, at most, and the factor from one to the next."""
 BRIEF, PATIENT = 20, 60
 """Proximal points at most, of an iterate of a step and of what must have a solution."""
 NEWTON = 12
