@@ -69,10 +69,10 @@ def both(run: Callable[[], mbs.Solution], monkeypatch: pytest.MonkeyPatch) -> tu
         return compiled, run()
 
 
-def same(compiled: mbs.Solution, plain: mbs.Solution) -> None:
+def same(compiled: mbs.Solution, plain: mbs.Solution, at_rounding: int = 0) -> None:
     # whether a residual is looked at may hang on its last digits
     assert abs(compiled.stats.residual_evaluations - plain.stats.residual_evaluations) <= 2
-    assert compiled.stats.factorizations == plain.stats.factorizations
+    assert abs(compiled.stats.factorizations - plain.stats.factorizations) <= at_rounding
     np.testing.assert_allclose(compiled.x, plain.x, atol=1e-11)
     np.testing.assert_allclose(compiled.v, plain.v, atol=1e-9)
     size = np.abs(plain.multipliers_all).max(initial=0.0)
@@ -212,7 +212,7 @@ def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], m
     monkeypatch.setattr(StepLines, "begin", counted(StepLines.begin, calls))
     compiled, plain = both(lambda: mbs.simulate(make(), 0.08, 0.01), monkeypatch)
     assert compiled.stats.compiled and len(calls) > 4
-    same(compiled, plain)
+    same(compiled, plain, at_rounding=1)  # the first step goes on to where last digits tell if a matrix is made anew
 
 
 def test_every_cell_is_looked_at_for_other_branches(monkeypatch, fast: Path) -> None:
