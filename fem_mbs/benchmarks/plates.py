@@ -472,7 +472,7 @@ def laminated_plate(elements: int, plies: Sequence[tuple[float, float]]) -> Arra
         (0.5, 0, 0),
         (0, 0.5, 0),
         section,
-        (elements, elements),
+        elements=(elements, elements),
         direction=(1, 0, 0),
         hold={"left": (1, 2, 3), "bottom": (0, 2, 4)},
         mirror={"right": 0, "top": 1},
