@@ -64,7 +64,7 @@ def whole_step(method: GeneralizedAlpha, system: System, state: State, h: float,
     """
     scheme = method.scheme(system)
     try:
-        lines = scheme.system.whole.lines.get(scheme.kind) or _made(method, scheme, state, h, memory)
+        lines = _lines_of(method, scheme, state, h, memory)
         return None if lines is None else _step(lines, method, scheme, state, h, memory)
     except (OtherBranchError, *FAILURES):
         return None
@@ -76,7 +76,7 @@ def whole_trial(
     """Where a step leads that is not taken, with tolerances that are needed; None as above."""
     scheme = method.scheme(system)
     try:
-        lines = scheme.system.whole.lines.get(scheme.kind) or _made(method, scheme, state, h, memory)
+        lines = _lines_of(method, scheme, state, h, memory)
         if lines is None:
             return None
         solution = solve(lines, lines.begin(method, state, h, memory), method.newton, tolerances=needed)
@@ -134,9 +134,13 @@ def _step(
     return Step(new, memory, report, local)
 
 
-def _made(method: GeneralizedAlpha, scheme: Scheme, state: State, h: float, memory: AlphaMemory) -> StepLines | None:
-    """Lines for the steps of a system, if these can be recorded."""
+def _lines_of(
+    method: GeneralizedAlpha, scheme: Scheme, state: State, h: float, memory: AlphaMemory
+) -> StepLines | None:
+    """Those of the steps of a system, recorded now if they had not been; None if they cannot be."""
     whole, solver = scheme.system.whole, scheme.system.solver
+    if (known := whole.lines.get(scheme.kind)) is not None:
+        return known
     try:
         if scheme.system.redundant is not None:  # a solver of least norms is in the place of the band
             raise CannotRecordError("constraints repeat each other")
