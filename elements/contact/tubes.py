@@ -90,9 +90,8 @@ def nearest_places(
 ) -> tuple[Way, Array, BoolArray]:
     """Of ``n`` pairs of curves, in ``r`` parts of a each: the way, all along the pieces, and whether a place is held.
 
-    A place ``u = piece + s`` is held at an end of what it may be in, beyond which it would be nearer, and where all
-    places are as near. Steps of Newton's method are shorter where they do not come nearer, and along the slopes where
-    the square of the distance is not convex.
+    A place ``u = piece + s`` is held at an end of what it may be in, beyond which it would be nearer, and where all are
+    as near. Newton's steps are shorter where they do not come nearer, and along the slopes where nothing is convex.
 
     Parameters
     ----------
@@ -112,7 +111,8 @@ def nearest_places(
         first, second, mixed, steep, _ = _slopes(at, u, low, high)
         flat = (_flatness(second, mixed, steep) <= PARALLEL)[..., None]
         curved = newton_step(first, np.where(flat, 1.0, second), np.where(flat[..., 0], 0.0, mixed))
-        step = np.clip(np.where(flat, -first / steep, curved), -FARTHEST, FARTHEST)
+        # along parallel curves each place goes half of the way: both of them the whole way would pass each other
+        step = np.clip(np.where(flat, -0.5 * first / steep, curved), -FARTHEST, FARTHEST)
         for _ in range(HALVINGS):
             new = np.clip(u + step, low, high)
             ahead = _way(knots, closed, new)
