@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.signal import lsim
+import scipy
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -95,7 +95,7 @@ def test_a_beam_in_time() -> None:
         assert np.abs(own - frequency).min() < 1e-7 * frequency
     model, _, outputs = build(push)
     t = np.linspace(0.0, 0.2, 2001)
-    _, y, _ = lsim(system, [push(own) for own in t], t)
+    _, y, _ = scipy.signal.lsim(system, [push(own) for own in t], t)
     errors = []
     for h in (2e-3, 1e-3):
         run = mbs.simulate(model, 0.2, h)

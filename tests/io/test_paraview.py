@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import pyvista
 from catalogue import EVERYTHING, GROUPS, build
 from motions import random_motion
+from pyvista import PolyData, PVDReader, UnstructuredGrid
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
@@ -46,9 +46,9 @@ def still(model: Model, x: Array | None = None, R: Array | None = None, v: Array
     )
 
 
-def read(collection: Path) -> tuple[list[float], list[pyvista.UnstructuredGrid]]:
+def read(collection: Path) -> tuple[list[float], list[UnstructuredGrid]]:
     """Times and meshes of all frames."""
-    reader = pyvista.PVDReader(collection)
+    reader = PVDReader(collection)
     meshes = []
     for k in range(len(reader.time_values)):
         reader.set_active_time_point(k)
@@ -57,26 +57,26 @@ def read(collection: Path) -> tuple[list[float], list[pyvista.UnstructuredGrid]]
     return reader.time_values, meshes
 
 
-def draw(solution: mbs.Solution, folder: Path, **options: int | bool) -> pyvista.UnstructuredGrid:
+def draw(solution: mbs.Solution, folder: Path, **options: int | bool) -> UnstructuredGrid:
     """The last frame of a solution."""
     return read(solution.to_paraview(folder / "run", **options))[1][-1]
 
 
-def only(mesh: pyvista.UnstructuredGrid, *kinds: Kind) -> pyvista.UnstructuredGrid:
+def only(mesh: UnstructuredGrid, *kinds: Kind) -> UnstructuredGrid:
     """The cells of some kinds and their points."""
     return mesh.extract_cells(np.isin(mesh["part"], kinds))
 
 
-def only_points(mesh: pyvista.UnstructuredGrid, *kinds: Kind) -> Array:
+def only_points(mesh: UnstructuredGrid, *kinds: Kind) -> Array:
     """Numbers of the points that cells of some kinds have."""
     chosen = np.flatnonzero(np.isin(mesh["part"], kinds))
     return np.unique(np.concatenate([mesh.get_cell(k).point_ids for k in chosen]))
 
 
-def enclosed(mesh: pyvista.UnstructuredGrid) -> tuple[float, float, int]:
+def enclosed(mesh: UnstructuredGrid) -> tuple[float, float, int]:
     """Area of the swept surface, volume it encloses (positive for outward normals) and number of open edges."""
     swept = only(mesh, Kind.SURFACE)
-    surface = pyvista.PolyData(swept.points, swept.cells).triangulate()
+    surface = PolyData(swept.points, swept.cells).triangulate()
     a, b, c = np.moveaxis(surface.points.astype(float)[surface.regular_faces], 1, 0)
     volume = np.vecdot(a, np.cross(b, c)).sum() / 6
     return surface.area, volume, surface.clean(tolerance=1e-9).n_open_edges

@@ -9,7 +9,7 @@ from typing import Any
 import meshio
 import numpy as np
 import pytest
-import pyvista
+from pyvista import CellType, PolyData, Sphere, UnstructuredGrid
 from scipy.spatial.transform import Rotation
 from test_paraview import close, draw, only, still
 
@@ -50,9 +50,9 @@ POLYGON = 24 * np.sin(np.pi / 24) * np.cos(np.pi / 24) / np.pi
 """Area of what stands for a circle, against that."""
 
 
-def moments(mesh: pyvista.UnstructuredGrid, about: Array) -> tuple[float, Array, Array]:
+def moments(mesh: UnstructuredGrid, about: Array) -> tuple[float, Array, Array]:
     """Volume, its centre and its second moment (3, 3) about a point; the surface must be closed, normals outward."""
-    surface = pyvista.PolyData(mesh.points, mesh.cells).triangulate()
+    surface = PolyData(mesh.points, mesh.cells).triangulate()
     assert surface.clean(tolerance=1e-9).n_open_edges == 0
     corners = surface.points.astype(float)[surface.regular_faces] - about
     volumes = np.linalg.det(corners) / 6
@@ -61,11 +61,11 @@ def moments(mesh: pyvista.UnstructuredGrid, about: Array) -> tuple[float, Array,
     return volumes.sum(), about + volumes @ total / 4 / volumes.sum(), second / 20
 
 
-def grid(points: Array, cells: list[tuple[str, Array]]) -> pyvista.UnstructuredGrid:
+def grid(points: Array, cells: list[tuple[str, Array]]) -> UnstructuredGrid:
     """Of blocks of cells by their type."""
-    types = [np.full(len(block), pyvista.CellType[kind.upper()], np.uint8) for kind, block in cells]
+    types = [np.full(len(block), CellType[kind.upper()], np.uint8) for kind, block in cells]
     numbers = [np.insert(block, 0, block.shape[1], axis=1).ravel() for _, block in cells]
-    return pyvista.UnstructuredGrid(np.concatenate(numbers), np.concatenate(types), points)
+    return UnstructuredGrid(np.concatenate(numbers), np.concatenate(types), points)
 
 
 def body(shape: Shape | None) -> Model:
@@ -332,7 +332,7 @@ def test_a_thousand_joints_stay_cheap(tmp_path: Path) -> None:
 
 
 def test_a_surface_comes_from_a_file(tmp_path: Path) -> None:
-    pyvista.Sphere(radius=100.0, theta_resolution=9, phi_resolution=9).save(tmp_path / "part.stl")
+    Sphere(radius=100.0, theta_resolution=9, phi_resolution=9).save(tmp_path / "part.stl")
     mesh = only(draw(still(body(Surface(tmp_path / "part.stl", scale=0.001, center=PLACE))), tmp_path), Kind.BODY_SHAPE)
     close(np.linalg.norm(mesh.points - PLACE, axis=1), 0.1, rtol=1e-6)
 

@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+from vtkmodules.vtkIOHDF import vtkHDFReader
+from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
 
 import fem_mbs as mbs
 from fem_mbs.elements import Beam, BeamSection, RevoluteJoint, RigidBody, SpringDamper
 
-vtk = pytest.importorskip("vtk")
-
 
 def arrays(data: Any) -> dict[str, Any]:
-    to_numpy = vtk.util.numpy_support.vtk_to_numpy
-    return {data.GetArrayName(k): to_numpy(data.GetArray(k)) for k in range(data.GetNumberOfArrays())}
+    return {data.GetArrayName(k): vtk_to_numpy(data.GetArray(k)) for k in range(data.GetNumberOfArrays())}
 
 
 def mesh(grid: Any) -> tuple[list[Any], list[Any]]:
@@ -35,8 +35,6 @@ def read(reader: Any, file: Path) -> Any:
 
 
 def test_frames_are_those_of_vtu_files(tmp_path: Path) -> None:
-    from vtk.util import numpy_support  # noqa: F401
-
     model = mbs.Model(gravity=(0, 0, -9.81))
     tip = model.add_node((1, 0, 0), name="tip")
     model.add(RigidBody(tip, 1.0, (0.1, 0.1, 0.1)))
@@ -47,13 +45,13 @@ def test_frames_are_those_of_vtu_files(tmp_path: Path) -> None:
     run = mbs.simulate(model, 0.2, 0.02)
     run.to_paraview(tmp_path / "run", every=4)
     one = run.to_paraview(tmp_path / "new" / "run.vtkhdf", every=4)
-    reader = read(vtk.vtkHDFReader(), one)
-    times = reader.GetOutputInformation(0).Get(vtk.vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+    reader = read(vtkHDFReader(), one)
+    times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
     assert np.array_equal(times, run.t[[0, 4, 8, 10]])
     for k, t in enumerate(times):
         reader.UpdateTimeStep(t)
         here = reader.GetOutput()
-        there = read(vtk.vtkXMLUnstructuredGridReader(), tmp_path / "run" / f"run_{k:06d}.vtu")
+        there = read(vtkXMLUnstructuredGridReader(), tmp_path / "run" / f"run_{k:06d}.vtu")
         there.Update()
         there = there.GetOutput()
         for own in ("GetPointData", "GetCellData"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.signal
+import scipy
 from plants import cart, rotor, step_of_oscillator
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm

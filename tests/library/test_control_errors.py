@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import scipy.signal
+import scipy
 from plants import cart, rotor
 
 import fem_mbs as mbs

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-import scipy.signal
+import scipy
 from plants import cart, rotor, step_of_oscillator
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm

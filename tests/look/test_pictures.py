@@ -13,7 +13,6 @@ from typing import Any
 import imageio.v3 as iio
 import numpy as np
 import pytest
-from matplotlib import pyplot as plt
 from matplotlib.colors import rgb_to_hsv
 from PIL import Image
 
@@ -182,6 +181,8 @@ def test_a_state_in_between() -> None:
 
 @pytest.mark.slow
 def test_modes_and_paths_are_pictures_too() -> None:
+    from matplotlib import pyplot
+
     model = mbs.Model()
     section = BeamSection.rectangle(width=0.05, height=0.02, **STEEL)
     beam = Beam.line(model, (0, 0, 0), (1, 0, 0), section, elements=6, name="tongue")
@@ -199,10 +200,12 @@ def test_modes_and_paths_are_pictures_too() -> None:
     figure = path.plot("tongue[6].displacement.z")
     assert figure.axes[0].get_xlabel() == "load factor"
     np.testing.assert_array_equal(figure.axes[0].lines[0].get_xdata(), path.t)
-    plt.close("all")
+    pyplot.close("all")
 
 
 def test_curves_of_channels(tmp_path: Path) -> None:
+    from matplotlib import pyplot
+
     solution = falling()
     figure = solution.plot(["ball.position", "ball.velocity.z"], "energy.total", file=tmp_path / "out" / "curves.png")
     assert [axes.get_ylabel() for axes in figure.axes] == [
@@ -228,7 +231,7 @@ def test_curves_of_channels(tmp_path: Path) -> None:
     bent = path.section_forces(beam)[-1, :, 4]
     drawn = axes.collections[1].get_paths()[0].vertices
     assert (drawn[:, 1].min(), drawn[:, 1].max()) == pytest.approx((min(bent.min(), 0), max(bent.max(), 0)))
-    plt.close("all")
+    pyplot.close("all")
 
 
 @pytest.mark.slow
