@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eig
-from scipy.sparse import csc_array
-from scipy.sparse.linalg import LinearOperator, eigs
+from scipy.sparse import csc_array, diags_array
+from scipy.sparse.linalg import LinearOperator, eigs, splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contact.as_joints import as_joints
@@ -39,7 +39,11 @@ NOISE = 1e-8
 FARTHEST = 1e6
 """Motion, against the extent of the model, before which whatever buckles has buckled: factors beyond are rounding."""
 REAL = 1e-6
-"""Imaginary part, against its size, up to which a factor is real."""
+"""Imaginary part of a factor, and unsymmetric one of a rate, against their sizes, that are rounding."""
+DOUBTED, UNKNOWN = 1.5, 10.0
+"""Conditions of a factor from which on a finer mesh may give another one, and from which on it is one of the mesh."""
+BESIDE, COMPLIANCE = 1e-7, 1e-10
+"""How far beside a factor its left null vector is sought, and how soft joints are there: they may repeat each other."""
 UNLOADED = 1e-11
 """Rate of forces against the largest, which is one of rounding: no load grows with the factor."""
 SPARE = 4
@@ -127,6 +131,12 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
     warn_of_meshes(result, "buckling", "its load factor")
     stiffness.warn_of_path(distances[0])
+    if (condition := stiffness.condition(stiffness.rate(SHARE * distances[0]), distances[0], z[:, 0])) > DOUBTED:
+        LOG.warning(
+            "buckling: the loads follow, and the nearest load factor changes %.1f times as much with the mesh as that "
+            "of a model with an energy: compare a finer one. It may flutter before: mbs.modes at states of mbs.statics",
+            condition,
+        )
     return result
 
 
@@ -160,7 +170,7 @@ class _Stiffness:
             evaluation.scale
         ):
             raise ModelError("buckling: the loads do not deform the model; give it loads that a factor can multiply")
-        self.solve = equations.factor(evaluation)
+        self.solve, self.matrix = equations.factor(evaluation), equations.matrix(evaluation)
         self.change = equations.response(self.solve, rate, 1.0)
         """Of the equilibrium with the load."""
         self.motion = float(np.abs(self.change[: equations.system.N] * equations.system.weight).max())
@@ -217,6 +227,7 @@ class _Stiffness:
             theta, z = arpack(eigs, operator, count + SPARE, f"buckling: {count} factors", which="LR")
         least = max(NOISE * np.abs(theta).max(), self.motion / FARTHEST)
         keep = (np.abs(theta.imag) <= REAL * np.abs(theta)) & (theta.real > least)
+        keep[keep] = [self.condition(rate, 1.0 / theta[k].real, z[:, k].real) < UNKNOWN for k in np.flatnonzero(keep)]
         if not keep.any():
             raise ModelError(
                 f"buckling: these loads do not make the model buckle{self.turned_round() if h > 0.0 else ''}. Loads "
@@ -225,6 +236,24 @@ class _Stiffness:
         theta, z = theta[keep].real, z[:, keep].real
         order = np.argsort(-theta)[:count]
         return 1.0 / theta[order], z[:, order]
+
+    def condition(self, rate: csc_array, distance: float, z: Array) -> float:
+        """By how much a factor answers to small changes of the equations, against those with an energy.
+
+        With its left null vector ``y`` it is ``|y| |z| / |y A_0 z|``, lengths by energy. Under loads that follow, what
+        is on one side may bend what is on the other and not be bent by it, as of a cantilever pushed at its end: that
+        is a triangular matrix, which has no factor, and to which a mesh gives any.
+        """
+        if abs(rate - rate.T).max() <= REAL * abs(rate).max():
+            return 1.0
+        n, joints = len(z), self.equations.system.m
+        soft = diags_array(np.repeat([0.0, COMPLIANCE], [n - joints, joints]))
+        try:
+            lu = splu(csc_array(self.matrix + (1.0 + BESIDE) * distance * rate - soft))
+        except RuntimeError:  # singular beside the factor, too
+            return np.inf
+        y = lu.solve(lu.solve(z, "T"), "T")
+        return float(np.sqrt(abs((z @ self.matrix @ z) * (y @ self.matrix @ y))) / abs(y @ self.matrix @ z))
 
     def rate(self, h: float) -> csc_array:
         """Derivative against the load at one configuration: stresses, multipliers and loads stand in it linearly."""

@@ -17,6 +17,7 @@ from fem_mbs.elements import (
     BeamSection,
     Bearing,
     Bushing,
+    DistributedLoad,
     FixedJoint,
     FlexibleBody,
     Force,
@@ -95,6 +96,30 @@ def test_a_pulled_column_does_not_buckle(caplog: pytest.LogCaptureFixture) -> No
     model.add(Force(rod.nodes[-1], (-1000.0, 0, 0)))
     assert mbs.buckling(model).factors[0] == pytest.approx(np.pi**3 * 0.01**4 * 210e9 / 16 / 1000.0, rel=0.02)
     assert not caplog.messages
+
+
+@pytest.mark.parametrize("follows", ["pulled at its end", "pushed at its end", "pushed all along"])
+def test_a_cantilever_under_loads_that_follow_has_no_factor(follows: str) -> None:
+    """Nor under loads turned round: what bends it depends on what is beyond alone, and no mesh invents a load."""
+    model, along = mbs.Model(), (1.0 if "pulled" in follows else -1.0, 0, 0)
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection(1e4, 4e3, 1, (1, 1.7), 1, (2, 1, 1)), 6)
+    model.fix(beam.nodes[0])
+    all_along = DistributedLoad(beam, along, frame="body")
+    model.add(all_along if "all" in follows else Force(beam.nodes[-1], along, frame="body"))
+    with pytest.raises(mbs.ModelError, match=r"do not make the model buckle\. Loads that follow"):
+        mbs.buckling(model)
+
+
+@pytest.mark.parametrize(("share", "told"), [(0.3, False), (0.49, True)])
+def test_a_force_of_which_a_share_follows(share: float, told: bool, caplog: pytest.LogCaptureFixture) -> None:
+    """``(1 - share) cos(a L) = -share``; towards a half, where two factors meet, the mesh matters more and more."""
+    model, a = mbs.Model(), np.arccos(-share / (1.0 - share))
+    beam = Beam.line(model, (0, 0, 0), (1, 0, 0), BeamSection(1e8, 1e8, 1, (1, 1.7), 1, (2, 1, 1)), 2, order=3)
+    model.fix(beam.nodes[0])
+    model.add(Force(beam.nodes[-1], (share - 1.0, 0, 0)))
+    model.add(Force(beam.nodes[-1], (-share, 0, 0), frame="body"))
+    assert mbs.buckling(model).factors[0] == pytest.approx(a**2, rel=1e-4)
+    assert ("the loads follow" in caplog.text) is told
 
 
 @pytest.mark.parametrize("ends", ["clamped and free", "hinged"])
