@@ -22,11 +22,17 @@ sys.dont_write_bytecode = False
 # kernels are compiled where a test asks for it: all others are of NumPy, which is complete
 os.environ.setdefault("FEM_MBS_FAST", "0")
 
-LONG = frozenset(Path(__file__).with_name("long.txt").read_text(encoding="utf-8").splitlines())
-"""Cases that take 0.4 s of CPU and more or repeat a law on the same code, beside quick ones: CI runs them.
+LONG, SLOW = (
+    frozenset(Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines())
+    for name in ("long.txt", "slow.txt")
+)
+"""Cases that take 0.4 s of CPU and more or repeat a law on the same code, beside quick ones: CI runs those that are
+long, not those that are slow, which have one beside them that CI runs.
 
 Tests without a quick case are marked where they stand: ``@pytest.mark.ci``.
 """
+PRINTED = ("tests/test_docs.py", "tests/look/test_check.py")
+"""Numbers are held to the digits that are printed: of these files all tests run where one in N does of others."""
 GROUPS = ("R3xSO3", "SE3", "mixed")
 GROUP = re.compile(rf"\b({'|'.join(GROUPS)})\b")
 
@@ -56,10 +62,13 @@ def pytest_collection_modifyitems(config, items):
         if item.nodeid in LONG:
             item.add_marker("ci")
     mark_other_groups(items)
+    for item in items:
+        if item.nodeid in SLOW:
+            item.add_marker("slow")
     share = config.getoption("--one-in")
-    others = [item for item in items if crc32(item.nodeid.encode()) % share]
-    config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if not crc32(item.nodeid.encode()) % share]
+    chosen = [item for item in items if not crc32(item.nodeid.encode()) % share or item.nodeid.startswith(PRINTED)]
+    config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
+    items[:] = chosen
 
 
 def mark_other_groups(items):

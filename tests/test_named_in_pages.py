@@ -177,8 +177,9 @@ def test_arguments_are_called_as_they_are(page: Path) -> None:
         assert {keyword.arg for keyword in call.keywords} <= parameters.keys(), f"{name}({given})"
 
 
-def test_long_tests_exist() -> None:
+@pytest.mark.parametrize("kind", ["long", "slow"])
+def test_long_tests_exist(kind: str) -> None:
     """Those that `tests/conftest.py` takes out of the quick ones."""
-    for test in (ROOT / "tests" / "long.txt").read_text(encoding="utf-8").splitlines():
+    for test in (ROOT / "tests" / f"{kind}.txt").read_text(encoding="utf-8").splitlines():
         file, name = test.partition("[")[0].split("::")
         assert f"\ndef {name}(" in (ROOT / file).read_text(encoding="utf-8"), test
