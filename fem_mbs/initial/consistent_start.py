@@ -51,7 +51,7 @@ from fem_mbs.system.matrices import (
     solve_with_constraints,
     velocity_residual,
 )
-from fem_mbs.system.system import Evaluation, System, least_norm
+from fem_mbs.system.system import GAP, Evaluation, System, least_norm
 
 CORRECTIONS = 10
 CLOSED = 1e-13
@@ -136,6 +136,8 @@ def _smallest(system: System, evaluation: Evaluation, rate: Array) -> Array:
 
 ROUNDED_RATE = 1e-12
 """Velocity of what the model holds, against the largest, that is none."""
+BETWEEN = 1e-4
+"""Gap, over the extent of the model, by which joints may be open in a state between steps of half a radian."""
 BLOW = 0.05
 """Change of velocities against the largest, above what any run violates joints by."""
 SPEED = 1e-7
@@ -154,15 +156,18 @@ SETTLED = 1e-7
 """The same of corrections that do not fall any more."""
 
 
-def consistent_start(system: System, given: State | None = None) -> State:
+def consistent_start(system: System, given: State | None = None, open_by: float = BETWEEN) -> State:
     """State with consistent accelerations and multipliers (Arnold, Cardona, Bruels 2015, eq. 19); fails as `mbs.start`.
 
     It has the time, configuration and velocities that are ``given``, by default t = 0 and what the model says. The
-    velocities of a run obey the joints to its own accuracy, so these are projected.
+    velocities of a run obey the joints to its own accuracy, and so do its places between steps: these are projected.
     """
     check_system(system, "start")
     place = as_built(system) if given is None else place_of(given)
-    evaluation = closed(system, place)
+    evaluation = closed(system, place, GAP if given is None else open_by)
+    if largest_gap(system, evaluation.constraint) > GAP:
+        place = projected(system, place)._replace(v=place.v, udot=place.udot)
+        evaluation = closed(system, place)
     matrix = explain_singular(system, evaluation, "at the start")
     if given is not None:
         place = stopped(system, place)

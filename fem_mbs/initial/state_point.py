@@ -60,10 +60,10 @@ def _motion(system: System, place: StatePoint) -> Motion:
     return Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u), np.zeros(system.m))
 
 
-def closed(system: System, place: StatePoint) -> Evaluation:
+def closed(system: System, place: StatePoint, limit: float = GAP) -> Evaluation:
     """The equations at a place, or a :class:`ModelError` that names the joint that is open there."""
     evaluation = without_accelerations(system, place)
-    if worst := worst_joint(system, evaluation.constraint, GAP):
+    if worst := worst_joint(system, evaluation.constraint, limit):
         raise ModelError(
             f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]}); model.assemble() "
             "closes joints that are open as built"

@@ -76,20 +76,21 @@ class Events:
         self.values = [own.value(first, first, None) for own in self._watched]
         self._signs = [{np.sign(value)} for value in self.values]
 
-    def until(self, state: State) -> State | None:
-        """Find the events on the way to a state; the state of the one that ends the run, if there is one.
+    def until(self, state: State, end_at: Callable[[State], State]) -> State | None:
+        """Find the events on the way to a state; the state that the run has, by ``end_at``, if one of them ends it.
 
         Where something jumps, they are on the way to just before it, or at the jump.
         """
-        if state.before is not None and (end := self.until(state.before)) is not None:
+        if state.before is not None and (end := self.until(state.before, end_at)) is not None:
             return end
         last = self._last
         values = [own.value(state, last, before) for own, before in zip(self._watched, self.values, strict=True)]
         zeros = [(*found, k) for k, value in enumerate(values) if (found := self._zero(k, state, value)) is not None]
         self._last, self.values = state, values
         for _, zero, k in sorted(zeros, key=lambda one: one[0]):
-            self.states[k].append(self._system.to_user(zero))
-            if (terminal := self._watched[k].event.terminal) and len(self.states[k]) >= terminal:
+            ends = 0 < self._watched[k].event.terminal <= len(self.states[k]) + 1
+            self.states[k].append(self._system.to_user(zero := end_at(zero) if ends else zero))
+            if ends:
                 return zero
         return None
 

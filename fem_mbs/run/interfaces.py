@@ -71,6 +71,9 @@ class StepSequence(Protocol):
     def advance(self) -> AcceptedStep | None:
         """The next step that passes; None at the end."""
 
+    def end_at(self, event: State) -> State:
+        """The state with which steps end at an event within the last of them."""
+
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """The error that says how far the steps came, and why not further."""
 

@@ -79,7 +79,7 @@ def run_to_end(
     outcome, changes, watches, at = Outcome.FINISHED, moments.changes, Watches(steps), steps.where.format
     try:
         while outcome is Outcome.FINISHED and (step := steps.advance()) is not None:
-            if events is not None and (last := events.until(step.state)) is not None:
+            if events is not None and (last := events.until(step.state, steps.end_at)) is not None:
                 step, outcome = step._replace(state=last), Outcome.EVENT
             recorder.add(step)
             if watches.many:
@@ -285,16 +285,26 @@ class TimeIntegration:
 
     def go_on(self, t_end: float, control: FixedStep, anew: bool) -> None:
         """To a later end, in equal steps; ``anew`` where what leads the model changes its way."""
-        before, self.t_end, self.control = self.state, t_end, control
+        self.t_end, self.control = t_end, control
         if anew:
-            self.state = self.method.settle(self.system, consistent_start(self.system, before))
-        self._jump = next_jump(self.system, self.state, t_end)
-        end = min(self._jump, t_end)
-        if anew:
-            self.control_memory, first = control.restart(self.control_memory, before.t, end)
-            self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
+            self._anew(self.state, consistent_start(self.system, self.state), t_end)
         else:
-            self.control_memory = control.further(self.control_memory, before.t, end)
+            self._jump = next_jump(self.system, self.state, t_end)
+            self.control_memory = control.further(self.control_memory, self.state.t, min(self._jump, t_end))
+
+    def end_at(self, event: State) -> State:
+        """Stand at an event within the last step, where joints are closed: a run that goes on begins anew there."""
+        if event.t < self.state.t:
+            self._anew(self.state, replace(consistent_start(self.system, event, math.inf), turns=event.turns), math.inf)
+            return self.state
+        return event
+
+    def _anew(self, before: State, state: State, t_end: float) -> None:
+        """From a state whose accelerations are others than those before, towards the next jump or an end."""
+        self.state = self.method.settle(self.system, state)
+        self._jump = next_jump(self.system, self.state, self.t_end)
+        self.control_memory, first = self.control.restart(self.control_memory, state.t, min(self._jump, t_end))
+        self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
 
     def advance(self) -> AcceptedStep | None:
         """Plan, try and judge steps until one is accepted; None at the end. :meth:`explain` says why there is none."""
@@ -413,10 +423,7 @@ class TimeIntegration:
     def _pass_jump(self) -> State:
         """From just before a jump to just after it, and anew towards the next one; the state has both."""
         before = self.state.at(self.t_end) if self._is_near(self.t_end) else self.state
-        self.state = self.method.settle(self.system, jumped(self.system, before))
-        self._jump = next_jump(self.system, self.state, self.t_end)
-        self.control_memory, first = self.control.restart(self.control_memory, self.state.t, self._jump)
-        self.memory = self.method.after_jump(self.system, before, self.state, first, self.memory)
+        self._anew(before, jumped(self.system, before), math.inf)
         return replace(self.state, before=before)
 
     @property

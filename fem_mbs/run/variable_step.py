@@ -302,7 +302,7 @@ class SampledRun(TimeIntegration):
         try:
             watched = None if events is None else Events(events, self.system, self.state, self._selection.between)
             while (step := self.advance()) is not None:
-                if watched is not None and (last := watched.until(step.state)) is not None:
+                if watched is not None and (last := watched.until(step.state, self.end_at)) is not None:
                     self.states.append(last)
                     break
         except FemMbsError:

@@ -162,6 +162,10 @@ class LoadPath:
         """The error that says how far the path was followed, and why not further."""
         raise NotImplementedError
 
+    def end_at(self, event: State) -> State:
+        """As it is between equilibria."""
+        return event
+
     def advance(self) -> AcceptedStep | None:
         """The next equilibrium; None at the last load factor."""
         end = self.equations.loading.end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -180,6 +181,27 @@ def test_a_terminal_event_ends_the_run(group: str, step: float | mbs.VariableSte
     assert abs(last.x[1, 2]) < 1e-10
     assert len(solution.stats.step_sizes) == len(solution.t) - 1
     assert solution.stats.step_sizes.sum() == pytest.approx(fall(0.0))
+
+
+def test_a_run_goes_on_from_the_event_that_ended_it(group: str, tmp_path: Path) -> None:
+    """Joints are closed there, as between steps; both runs are one, whose error is that of the run without an end."""
+    model, file, step = pendulum(group), tmp_path / "run.db", 0.03
+    whole = mbs.simulate(model, 0.7, step)
+    below = Event("bob.position.x", terminal=True)
+    first = mbs.simulate(model, 0.7, step, events=below, store=file)
+    assert abs(first.position("bob")[-1, 0]) < 1e-7 and first.constraint_residual.position[-1] < 1e-8
+    np.testing.assert_array_equal(first.event_states[0][-1].x, first.x[-1])
+    stored = mbs.load(file, model)
+    for initial in (first.checkpoint, stored.checkpoint, first.state(-1), whole(first.t[-1])):
+        rest = mbs.simulate(model, 0.7, step, initial=initial)
+        assert rest.t[0] == pytest.approx(first.t[-1], abs=1e-12)
+        assert abs(rest.angle("hinge")[-1] - whole.angle("hinge")[-1]) < 2 * whole.stats.error.angle
+        if initial is first.checkpoint:
+            np.testing.assert_array_equal(mbs.join([first, rest]).x, mbs.join([stored, rest]).x)
+            np.testing.assert_array_equal(rest.x[0], first.x[-1])
+    off = replace(first.state(-1), x=first.x[-1] + [[0, 0, 0], [0, 2e-3, 0]])
+    with pytest.raises(mbs.ModelError, match="'hinge' is open at t"):
+        mbs.simulate(model, 0.7, step, initial=off)
 
 
 @pytest.mark.parametrize("count", [1, 3])
