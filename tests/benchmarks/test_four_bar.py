@@ -23,6 +23,7 @@ def peaks(t, u):
     return {(i, sign): sign * (sign * late[:, i]).max() for i, sign in PEAKS_2016}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("group", "interpolation"), COMBINATIONS)
 def test_run_of_2012(group, interpolation):
     solution, c = run(group=group, interpolation=interpolation)

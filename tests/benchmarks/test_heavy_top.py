@@ -47,6 +47,7 @@ def test_independent_solution_agrees_with_the_table():
     np.testing.assert_allclose(x, [position for position, _, _ in TABLE.values()], atol=2e-8)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("group", "step", "t_end"),
     [
@@ -64,6 +65,7 @@ def test_runs_without_failed_step_and_keeps_the_joint_closed(group, step, t_end)
         assert solution.stats.mean_newton_iterations <= 3.2  # the paper reports 3
 
 
+@pytest.mark.ci
 def test_hidden_constraint_holds_on_se3_though_nothing_imposes_it():
     solution, _, _ = run("SE3", 1e-3, t_end=0.3, formulation="index3")
     # Arnold, Cardona, Bruels (2015), Fig. 10: about 1e-10
@@ -77,6 +79,7 @@ STARTS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("name", "order"), [("index3, consistent", 1), ("index3, perturbed", 2), ("default", 2)])
 def test_perturbed_start_removes_the_transient_of_first_order(name, order):
     """Force of the joint in the first 0.1 s (Arnold, Cardona, Bruels 2015, Figs. 7, 18)."""

@@ -54,6 +54,7 @@ def test_perturbed_start_has_no_error_in_the_rheonomic_test() -> None:
     assert np.abs(-h * n - script.multipliers(script.rheonomic(), h, 60, "perturbed")).max() < 1e-9
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("h", "amplitude"), [(2e-2, 2.48e-1), (1e-2, 1.23e-1)])
 def test_pendulum(h: float, amplitude: float) -> None:
     """Fig. 5; from the equilibrium there is no transient of first order, and after 100 steps none at all."""
@@ -72,6 +73,7 @@ def test_constraint_of_the_script_obeys_the_contract() -> None:
     assert solution.constraint_residual.velocity.max() < 1e-8
 
 
+@pytest.mark.ci
 def test_transient_of_index_2() -> None:
     """Fig. 13: what a shifted ``a_0`` takes away."""
     assert script.index2_transient(1e-3) == pytest.approx(0.64, abs=5e-3)

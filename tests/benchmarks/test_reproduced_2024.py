@@ -20,6 +20,7 @@ FIRST = {  # h = 1 ms, 4 ms: errors in m of an independent implementation, to th
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("system", "formulation", "h"),
     [pytest.param(*run, marks=[pytest.mark.slow] * ("top" in run[0])) for run in FIRST],
@@ -53,6 +54,7 @@ def test_start_of_the_systems() -> None:
     assert center[0] == pytest.approx([-0.4, 0, 0, 1000, 0, 0])
 
 
+@pytest.mark.ci
 def test_robot_in_angles_moves_as_the_one_in_absolute_coordinates() -> None:
     """Torques of the recursion leave nothing over where the absolute coordinates have solved for accelerations."""
     h = 1e-3

@@ -29,6 +29,7 @@ def sampled(solution, u):
     return np.array([u["elbow"], u["tip"]])[:, ::every]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("group", "interpolation"), COMBINATIONS)
 def test_run_of_the_paper(group, interpolation):
     solution, u = run(group=group, interpolation=interpolation)

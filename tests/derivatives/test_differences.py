@@ -82,6 +82,7 @@ def wheel(spin: float = 200.0) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("how", ["copies", "direct"])
 def test_many_turns(how: str) -> None:
     """Of a direction that turns by the angle spin t: exact, however large the angle is."""
@@ -134,6 +135,7 @@ def test_strains_of_slender_parts_by_the_adjoint() -> None:
     np.testing.assert_allclose(back, direct, rtol=2e-6)
 
 
+@pytest.mark.ci
 def test_gaps_in_large_models_by_the_adjoint() -> None:
     """What is far away does not matter to a signal that is curved over a gap of 0.1 mm."""
 

@@ -94,6 +94,7 @@ def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
     )
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("held_steps")
 @pytest.mark.parametrize(
     ("formulation", "rho_inf", "start"),
@@ -217,6 +218,7 @@ def test_jumps_stops_and_any_query(build: Any, values: dict[str, float], queries
             assert np.abs(mine[key] - others[key]).max() <= 1e-5 * np.abs(others[key]).max(), (name, key)
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("held_steps")
 @pytest.mark.parametrize(
     "lengths",
@@ -297,6 +299,7 @@ def test_an_array_and_relative_changes() -> None:
     np.testing.assert_allclose(relative, 40.0 * found.of(lambda s: s.position("bob"))["spring"], rtol=1e-12)
 
 
+@pytest.mark.ci
 def test_an_array_of_unlike_sizes() -> None:
     """Each entry is varied by a share of itself, not of the largest."""
 
@@ -596,6 +599,7 @@ def test_bends_in_time_that_a_parameter_moves_are_told(step: float) -> None:
     assert len(notes) == 1 and f"'ramp' bends between t = {first:.6g} s" in notes[0] and "end moves" in notes[0]
 
 
+@pytest.mark.ci
 def test_a_kink_is_named() -> None:
     """A law that bends just where it is differenced has a note, with the element and the time."""
 
@@ -646,6 +650,7 @@ def test_copies_of_a_jump_whose_instant_is_a_parameter() -> None:
     assert abs(found.of(lambda s: s.position("body")[-1, 0])["begin"] + 0.69) < 1e-6 and not found.notes
 
 
+@pytest.mark.ci
 def test_copies_on_both_sides_of_a_stop() -> None:
     """One run beside meets a stop, the other does not: their difference is no derivative, and says so.
 
@@ -688,6 +693,7 @@ def test_turned_and_shifted() -> None:
         np.testing.assert_allclose(turned[name], plain[name] @ turn.T, atol=1e-8 * np.abs(plain[name]).max())
 
 
+@pytest.mark.ci
 def test_functions_of_time_are_asked_within_the_run_alone() -> None:
     """Of a drive, whose rates are asked, too, and of a load, which need not be known before and after."""
     end = 0.05

@@ -171,6 +171,7 @@ def test_buckling() -> None:
     assert abs(rates["EI"][0] / load - 1.0) < 0.02 and abs(rates["length"][0] / load + 2.0) < 0.04
 
 
+@pytest.mark.ci
 def test_buckling_about_an_equilibrium_of_laws_of_loads() -> None:
     """A load that is a function of the factor counts as one that is multiplied by it, as it does beyond the path."""
 
@@ -189,6 +190,7 @@ def test_buckling_about_an_equilibrium_of_laws_of_loads() -> None:
         assert abs(2.0 * of["P1"] / factor + 1.0) < 3e-3 and abs(2.0 * of["EI"] / factor - 1.0) < 0.02
 
 
+@pytest.mark.ci
 def test_modes_by_formula() -> None:
     """As differences of whole analyses about the equilibrium, shapes too; the moment's stiffness is not symmetric."""
     values = {"EI": 2.0, "moment": 1.0, "length": 1.0}
@@ -312,6 +314,7 @@ def rotor(k: float = 40.0, polar: float = 0.2, c: float = 0.3) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 def test_modes_of_what_turns() -> None:
     """In axes that turn, where each is seen with W less, and in a Campbell diagram; critical speeds, free turning."""
     values, speed, a = {"k": 40.0, "polar": 0.2, "c": 0.3}, 50.0, 0.1

@@ -82,6 +82,7 @@ def test_frequencies_and_equilibria_of_square_bodies() -> None:
         np.testing.assert_allclose(found[name], (sides[0] - sides[1]) / (2e-4 * value), rtol=1e-5, atol=1e-12)
 
 
+@pytest.mark.ci
 def test_a_spinning_arm_that_stretches() -> None:
     """``u'' = (r + u) w^2 - k u/m``, ``((J + m (r + u)^2) w)' = 0``; rounding of what is stiff across it is no kink."""
 
@@ -126,6 +127,7 @@ def test_a_spinning_arm_that_stretches() -> None:
         assert (4.0 * near[name] - far[name]) / 3.0 == pytest.approx((sides[0] - sides[1]) / 0.002, rel=1e-3)
 
 
+@pytest.mark.ci
 def test_damped_modes_about_a_point() -> None:
     """Directions that close velocities move amplitudes, too, and their damping with them."""
 

@@ -83,6 +83,7 @@ def test_what_looks_from_one_instant_to_another_is_told_in_any_unit(unit: float)
 PARTS = [pytest.param(name, marks=[] if name in ("Maxwell", "gears") else [pytest.mark.slow]) for name in EVERYTHING]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", PARTS)
 def test_adjoint_of_every_class(name: str) -> None:
     """Or it says by name why there is none: history that forces depend on, contacts."""
@@ -100,6 +101,7 @@ def test_adjoint_of_every_class(name: str) -> None:
     np.testing.assert_allclose(gradient, other, rtol=1e-6, atol=1e-8 * np.abs(other).max())
 
 
+@pytest.mark.ci
 def test_adjoint_from_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the states in a file, and through many checkpoints, to the bit."""
     monkeypatch.setattr(objective, "TOGETHER", 1)
@@ -127,6 +129,7 @@ TIP = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("build", "names", "t_end", "step"),
     [
@@ -144,6 +147,7 @@ def test_adjoint_of_steps_of_many_lengths(build: Any, names: tuple[str, ...], t_
     assert (np.abs(adjoint[1] - direct[1]).max(axis=1) <= 1e-8 * np.abs(direct[1]).max(axis=1)).all()
 
 
+@pytest.mark.ci
 def test_lengths_that_differ_by_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
     """As late in long runs, where those of time are a share of a step: they are linearised together."""
     monkeypatch.setattr(Given, "lengths", 4 * (1, 1 + 1e-8, 1 - 1e-8))
@@ -155,6 +159,7 @@ def test_lengths_that_differ_by_rounding(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (np.abs(adjoint - forwards).max(axis=1) <= 1e-8 * np.abs(forwards).max(axis=1)).all()
 
 
+@pytest.mark.ci
 def test_checkpoints_do_not_change_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of goals that depend on all instants, gone back to one checkpoint or to several."""
     found = []
@@ -181,6 +186,7 @@ def wheel(speed: float = 30.0, damping: float = 0.1) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 def test_turns_and_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole turns count in the goals, also where the signal is asked piece by piece."""
     goals = [mbs.Integral(lambda s: s.coordinate("hinge") ** 2), mbs.Final("hinge")]
@@ -311,6 +317,7 @@ def measured(step: float = 0.02, noise: float = 0.0, seed: int = 1) -> mbs.Misfi
     return mbs.Misfit(angle, times, data, noise or 1e-3)
 
 
+@pytest.mark.ci
 def test_a_fall_is_fitted_by_linear_regression() -> None:
     """Places follow gravity by ``t^2/2``: its best value, standard deviation and interval in closed form; by name."""
 
@@ -391,6 +398,7 @@ def test_many_starts(monkeypatch: pytest.MonkeyPatch) -> None:
         mbs.fit(build, {"angle": -0.7}, data, 1.0, 0.5, starts=4)
 
 
+@pytest.mark.ci
 def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptureFixture) -> None:
     """A start beyond its bounds is refused, a result at one is told, and a trial that no model takes is shortened."""
     refused = []

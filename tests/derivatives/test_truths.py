@@ -139,6 +139,7 @@ TRUTHS = {
 QUICK = ("free body",)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow) for name in TRUTHS]
 )
@@ -160,6 +161,7 @@ def test_derivatives(name: str) -> None:
     check((4.0 * near - far) / 3.0, {key: (4.0 * of_near[key] - of_far[key]) / 3.0 for key in exact}, 1e-4)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("how", ["direct", "copies"])
 def test_onto_a_stop_and_back(how: str) -> None:
     """Flight onto an undamped spring at 0.1 m and back: x = 0.1 - v (T - 0.1/v - pi/w), w^2 = k/m."""
@@ -179,6 +181,7 @@ def test_onto_a_stop_and_back(how: str) -> None:
     assert any("kinks" in note and "JointStop" in note for note in run.notes)
 
 
+@pytest.mark.ci
 def test_the_zero_of_a_coordinate_moves_with_where_it_was_built() -> None:
     """A bead on a wire swings about 0.1 m beyond its start, wherever that is."""
     goal = mbs.Final(lambda s: s.position("bead")[:, 0])
@@ -233,6 +236,7 @@ def test_blocks_whose_functions_jump_are_told(jumps: bool) -> None:
     assert ["'lags'" in note and "'push'" not in note for note in notes] == [True] * jumps
 
 
+@pytest.mark.ci
 def test_kinks_are_of_those_laws_that_passed_them() -> None:
     """Of two stops, one of which is never met."""
 

@@ -82,6 +82,7 @@ def fall(times: Array) -> Array:
     return np.asarray(solve_ivp(rates, (0, times[-1]), [0.0, 0.0], "DOP853", times, rtol=1e-11, atol=1e-11).y[0])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("group", "formulation", "rho_inf"), [("R3xSO3", "index2", 0.0), ("SE3", "index3", 0.9), ("R3xSO3", "index2", 1.0)]
 )
@@ -213,6 +214,7 @@ def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pyte
     assert told is not None and 0.8 < told.angle / error < 1.25
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "speed", [pytest.param(5.5, marks=pytest.mark.slow), 6.2, 6.3, pytest.param(7.0, marks=pytest.mark.slow)]
 )
@@ -230,6 +232,7 @@ def test_errors_of_rounds_that_cancel(speed: float) -> None:
     assert told is not None and 0.7 < told.length / off[len(off) // 2 :].max() < 2.5
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("group", "angle", "rate", "t_end"), [("R3xSO3", 3.1, 0.0, 12.0), ("SE3", np.pi, 0.1, 20.0)])
 def test_errors_of_what_stands_still_for_a_while_again_and_again(
     group: str, angle: float, rate: float, t_end: float
@@ -272,6 +275,7 @@ def test_errors_that_a_drive_takes_back(gain: float) -> None:
     assert told is not None and 0.8 * off[len(off) // 2 :].max() < told.length < 12.0 * off.max()
 
 
+@pytest.mark.ci
 def test_errors_between_stops() -> None:
     """A mass that goes to and fro between springs which hold it for half of their period."""
     (model, rail), stiffness = on_a_rail(1.0), 1e4
@@ -288,6 +292,7 @@ def test_errors_between_stops() -> None:
     assert told is not None and 0.5 < told.length / off[len(off) // 2 :].max() < 30.0
 
 
+@pytest.mark.ci
 def test_errors_of_what_bounces_on_a_rigid_stop() -> None:
     """A pendulum, between its impacts by its own equation; that it swings to and fro is no reason to forget errors."""
     back, lowest, t_end = 0.7, -0.3, 3.0
@@ -314,6 +319,7 @@ def test_errors_of_what_bounces_on_a_rigid_stop() -> None:
     assert told is not None and 0.5 < told.length / off < 2.5
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mass", [1e-3, 10.0])
 def test_errors_of_what_has_come_to_rest_on_a_floor(mass: float) -> None:
     """Rounding is what is left of velocities then, and no lateness follows from it."""
@@ -326,6 +332,7 @@ def test_errors_of_what_has_come_to_rest_on_a_floor(mass: float) -> None:
     assert solution.stats.error.length < 1e-4
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("spin", [(0.1, 0.1, 10.0), (0.1, 10.0, 0.1)])
 def test_errors_of_what_spins(spin: Array) -> None:
     """A free body about its largest and its middle axis: steps hardly err, and errors turn with the body."""
@@ -341,6 +348,7 @@ def test_errors_of_what_spins(spin: Array) -> None:
     assert told is not None and 0.7 < told.angle / off < 2.5
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("friction", "height"), [(0.3, 0.0), (0.0, 0.1)])
 def test_what_is_carried_in_contact_and_through_impacts_is_the_error(friction: float, height: float) -> None:
     """A ball that spins and slides, slowed by a steady force, and one that bounces: on SE(3), where it goes astray."""
@@ -362,6 +370,7 @@ def test_what_is_carried_in_contact_and_through_impacts_is_the_error(friction: f
     assert run.stats.error is not None and 0.5 < run.stats.error.length / np.linalg.norm(off) < 3.0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("formulation", ["stabilized", pytest.param("index3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_what_is_carried_along_is_the_error(group: str, formulation: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -424,6 +433,7 @@ def test_errors_of_what_a_sampled_controller_holds(gain: float, delay: float, h:
     assert told is not None and 0.6 < told.length / error < 1.5
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("known", [False, True])
 def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
     """Carts in a row that differences of their places brake, against half the step."""
@@ -706,6 +716,7 @@ def test_what_rolls_is_led_astray_by_angles_that_are_wrong(group: str) -> None:
     assert 0.5 < told.length / error < 12.0
 
 
+@pytest.mark.ci
 def test_what_sticks_on_a_turning_table_creeps() -> None:
     """A block that friction holds by its velocity alone: no force sees where on its circle it is, whenever that is."""
     rate, radius, half, lengths = 2.0, 0.4, 0.05, []
@@ -830,6 +841,7 @@ def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
     assert told is not None and 0.3 < told.length / true < 15.0 and not told.warning
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("reach", "push"), [(0.9, 6.0), (1.0, 8.0), (1.2, 10.0)])
 def test_starts_at_the_speeds_at_which_friction_creeps_tell_what_velocities_miss(reach, push):
     """A drawer that is pushed beside its guide: what resists grows from nothing to its whole within the first step."""

@@ -21,6 +21,7 @@ MADE = {"BeamMesh", "Signal"}
 """What functions and sums make."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_silent_wrong_result(seed: int) -> None:
     """Right, refused, or said to be doubtful."""

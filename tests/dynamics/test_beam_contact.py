@@ -143,6 +143,7 @@ def dropped(station: bool, x: float = 0.5, fall: float = 0.05, held: bool = Fals
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("law", "method"),
     [
@@ -158,6 +159,7 @@ def test_a_ball_in_the_middle_meets_the_node_there(law: Any, method: Any) -> Non
     assert tube.gap("touch").min() < -1e-5 if "stiffness" in law else len(tube.impulses("touch")) > 0
 
 
+@pytest.mark.ci
 def test_a_ball_bounces_on_a_held_beam_and_off_its_end() -> None:
     """Between nodes as on a floor, with 0.5 of its speed; beyond the end along a line from the end of the axis."""
     solution = mbs.simulate(dropped(False, x=0.43, held=True, restitution=0.5), 0.25, 0.01)
@@ -196,6 +198,7 @@ def test_pairs_of_beams_and_balls() -> None:
     assert BeamContact(taper, ball, Ball(0.1), radius=0.03).radii == (0.03, 0.1)
 
 
+@pytest.mark.ci
 def test_a_ball_begins_to_roll_along_a_beam() -> None:
     """Friction: a ball that slides rolls with 5/7 of its speed from ``2 v / (7 mu g)`` on."""
     v, mu, g = 1.0, 0.3, 9.81

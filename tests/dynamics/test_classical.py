@@ -286,6 +286,7 @@ def flexible(method: mbs.Method, h: float) -> mbs.Solution:
     return mbs.simulate(joined(), 0.4, h, method)
 
 
+@pytest.mark.ci
 @methods
 def test_flexible_mechanisms_go_where_the_group_leads(method: mbs.ClassicalAlpha) -> None:
     """A crank, a beam, and a disc with a mode: the distance falls with the order, multipliers included."""
@@ -375,6 +376,7 @@ def test_a_first_step_is_as_long_as_it_is(method: mbs.Method) -> None:
     np.testing.assert_allclose(ends[1].x, ends[0].x, rtol=0, atol=1e-12)
 
 
+@pytest.mark.ci
 @methods
 def test_steps_that_change_all_the_time_have_order_two(method: mbs.ClassicalAlpha) -> None:
     """A pendulum on a slanted axis whose height is filtered; the local error that each step tells is of order three."""

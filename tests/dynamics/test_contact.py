@@ -124,6 +124,7 @@ def test_what_slides_and_bounces_at_any_mass(mass: float) -> None:
     np.testing.assert_allclose(paths[1], paths[0], rtol=0, atol=1e-9)
 
 
+@pytest.mark.ci
 def test_order_of_a_pendulum_that_hits_a_wall() -> None:
     """Order 2 through impacts of a mass behind a joint; hits at 0.637063628 and 1.929754608 s."""
     assert fitted(PENDULUM, (0.02, 0.01, 0.005))[1] == pytest.approx(2.0, abs=0.05)
@@ -180,6 +181,7 @@ def test_a_slider_goes_through_its_dead_centre() -> None:
     assert lost[-1] - lost[0] > 0.1 * total[0]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_block_slides_to_rest(group: str) -> None:
     """On four corners, which repeat each other; after ``v^2/(2 mu g)``."""
@@ -221,6 +223,7 @@ def test_loads_that_jump_begin_to_slide_and_to_lift(group: str) -> None:
     np.testing.assert_allclose(force[inside], np.where(t[:, None] < at[1], held, 0.0)[inside], rtol=0, atol=1e-8)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
     """It stops within a step, and does not stick to the end of it: its place is right to the order of the method."""
@@ -260,6 +263,7 @@ def test_what_slides_to_and_fro_on_a_spring_keeps_order_two() -> None:
     assert errors[0] > 3.0 * errors[1]
 
 
+@pytest.mark.ci
 def test_a_bowling_ball_begins_to_roll() -> None:
     """With 5/7 of its speed, after 2 v/(7 mu g)."""
     solution = mbs.simulate(model_with_ball(0.0, 0.0, 0.2, (3, 0, 0)), 1.0, 0.02)
@@ -269,6 +273,7 @@ def test_a_bowling_ball_begins_to_roll() -> None:
     np.testing.assert_allclose(solution.position("ball")[-1, 0], there, rtol=0, atol=1e-4)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_spinning_ball_begins_to_roll(group: str, caplog: pytest.LogCaptureFixture) -> None:
     """The slip ``s`` ends after ``2 s/(7 mu g)``; with order 2, and no step made anew for what it gained."""
@@ -879,6 +884,7 @@ def bouncing() -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 def test_a_run_goes_on_to_the_bit(tmp_path: Path) -> None:
     """In the middle of bounces, from memory and from a file; a stored run answers the same."""
     whole = mbs.simulate(bouncing(), 0.8, 0.01, store=tmp_path / "run.fmbs")

@@ -58,6 +58,7 @@ def test_what_coincided_is_told_apart_as_it_moves_on(
     np.testing.assert_allclose(end.position(node), np.array(place) + np.outer(end.t, sign * np.array(way)), atol=1e-12)
 
 
+@pytest.mark.ci
 def test_a_wall_of_equal_bricks_stays() -> None:
     """Three rows, half a brick off each other: what touches is one contact in each place, and nothing moves."""
     model, (a, b, c) = mbs.Model(gravity=(0, 0, -G)), (0.2, 0.1, 0.06)

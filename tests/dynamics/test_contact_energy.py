@@ -28,6 +28,7 @@ from fem_mbs.newton import NotConvergedError
 H = 5e-3
 
 
+@pytest.mark.ci
 def test_what_rests_gains_nothing_but_rounding(caplog: pytest.LogCaptureFixture) -> None:
     """A heavy box on a light one: the rounding of its energy is more than all motion."""
     model = mbs.Model(gravity=(0, 0, -9.81))
@@ -41,6 +42,7 @@ def test_what_rests_gains_nothing_but_rounding(caplog: pytest.LogCaptureFixture)
     assert "gained" not in caplog.text
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("kind", "seed", "t_end"), [("beams", 8, 0.26), ("chains", 7, 0.4), ("chains", 10, 0.4)])
 def test_what_opens_while_it_is_pressed_gains_nothing(kind: str, seed: int, t_end: float) -> None:
     """Contacts that open within a step with what is stiff behind them: they gained 0.26, 0.012 and 0.011."""

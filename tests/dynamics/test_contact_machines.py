@@ -57,6 +57,7 @@ class Bench:
         return size * self.mass * self.length
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", CASES)
 def test_a_box_on_a_belt_slides_until_it_is_as_fast(case: tuple[str, float, float, int]) -> None:
     """For ``v/(mu g)``, half as far as the belt; the step within which that ends may be off by ``mu g h^2/8``."""
@@ -95,6 +96,7 @@ def test_a_wedge_holds_up_to_twice_the_angle_of_friction(case: tuple[str, float,
     np.testing.assert_allclose(bench.found(end.position(wedge))[-1], [0, 0, 0.5 * out * t * t], rtol=0, atol=1e-9)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_held_in_a_vice_gains_nothing(
     case: tuple[str, float, float, int], caplog: pytest.LogCaptureFixture

@@ -153,6 +153,7 @@ def test_so_do_methods_of_the_same_formulas(
     assert abs(np.linalg.norm(forces, axis=1).max() / shear - 1.0) < within
 
 
+@pytest.mark.ci
 def test_variable_steps_say_it(caplog: pytest.LogCaptureFixture) -> None:
     turning(beam(), step=mbs.VariableStep(1e-2))
     assert len(told(caplog.text)) == 1
@@ -248,6 +249,7 @@ def test_a_wheel_that_spins_and_travels_has_right_velocities(caplog: pytest.LogC
     assert not told(caplog.text)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", range(4))
 def test_vibrations_are_no_turns(seed: int, caplog: pytest.LogCaptureFixture) -> None:
     """A damped frame that is hit, and whose beams turn by some hundredths of a radian in a step of their vibrations."""

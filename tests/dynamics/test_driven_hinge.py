@@ -56,6 +56,7 @@ def test_hinge_follows_its_drive_exactly_through_many_turns(group: str, name: st
     np.testing.assert_allclose(solution.angle(model.constraints[0]), expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_drive_moment_is_that_of_the_equations_of_motion(group: str) -> None:
     """``axis . moment`` on the disc is ``J theta''`` about the joint's axis, to order 2 once the start is forgotten."""
@@ -86,6 +87,7 @@ def test_a_drive_too_fast_for_the_step_is_followed_or_refused(turn: float) -> No
     np.testing.assert_allclose(np.sin(miss / 2), 0.0, atol=1e-9)
 
 
+@pytest.mark.ci
 def test_turns_are_counted_where_a_step_has_several() -> None:
     """The angle alone tells turns only below half a turn a step; the angular velocities tell them always."""
     model = driven("SE3", SpinUp(900.0, 0.1), 0.0)

@@ -76,6 +76,7 @@ def test_high_frequencies_are_damped_by_the_spectral_radius(rho_inf: float) -> N
         np.testing.assert_allclose(scaled, line(n[seen]), atol=0.02 * np.abs(scaled).max())
 
 
+@pytest.mark.ci
 @groups
 def test_slow_motion_is_hardly_damped(group: str) -> None:
     """The loss of energy at low frequency is of third order in the step, whatever rho_inf."""

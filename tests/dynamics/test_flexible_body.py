@@ -230,6 +230,7 @@ def test_what_bends_gets_shorter() -> None:
     assert at == pytest.approx([np.sin(1.5) / 1.5, (1.0 - np.cos(1.5)) / 1.5, 0.0], abs=1e-5)
 
 
+@pytest.mark.ci
 def test_stress_of_what_bends_has_no_part_of_what_gets_shorter() -> None:
     """A force pulls a bar that it bends with ``F sin`` of the slope; interfaces that come nearer do not press."""
     skfem, meshio = pytest.importorskip("skfem"), pytest.importorskip("meshio")
@@ -369,6 +370,7 @@ def centers(solution: mbs.Solution, body: FlexibleBody) -> np.ndarray:
     return -np.array(energies) / body.reduction.mass
 
 
+@pytest.mark.ci
 def test_a_stiff_body_moves_like_a_rigid_one() -> None:
     paths = []
     points, K, M = brick((4, 1, 1), (0.8, 0.2, 0.2), 2e12, 1e3)
@@ -398,6 +400,7 @@ def test_equal_bodies_share_constants_and_move_as_others(stiffening: bool) -> No
     assert paths[0] == pytest.approx(paths[1], abs=1e-12)
 
 
+@pytest.mark.ci
 def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
     """Bodies of one reduction have it once in the file, and share it when they are read."""
     model = mbs.Model("SE3", gravity=(0, 0, -9.81))
@@ -521,6 +524,7 @@ def test_a_gravity_of_its_own_is_refused() -> None:
         Gravity(body)
 
 
+@pytest.mark.ci
 def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:
     model = mbs.Model("SE3")
     body = model.add(FlexibleBody.place(model, blade(1, 2)))

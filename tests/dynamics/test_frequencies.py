@@ -82,6 +82,7 @@ def test_frequencies_do_not_depend_on_the_group() -> None:
         np.testing.assert_allclose(two[kind], one[kind], rtol=1e-9)
 
 
+@pytest.mark.ci
 def test_a_run_vibrates_at_the_frequency_of_its_matrices() -> None:
     """Tip of a cantilever plucked by its velocity: the time between passages of zero, order 2 in the step."""
     model = mbs.Model("SE3")

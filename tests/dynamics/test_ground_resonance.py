@@ -103,6 +103,7 @@ def apart(known: np.ndarray, seen: np.ndarray, speed: float) -> np.ndarray:
     return np.hypot(np.tile(np.subtract.outer(known.real, seen.real), 2), turns * speed).min(axis=1)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("driven", [False, True])
 def test_four_blades_grow_as_their_constant_equations_say(driven: bool) -> None:
     """Growth and frequencies inside and outside the range of ground resonance, of a free shaft and of a driven one."""

@@ -43,6 +43,7 @@ def test_campaign(first: int) -> None:
     assert np.mean([verdict.word == "right" for verdict in verdicts]) > 0.9
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", [5, 32, 49, 184])
 def test_equations_hold_beyond_kinks(seed: int) -> None:
     """At each state of a run, also where the one correction of a step has led to another side of a kink."""
@@ -173,6 +174,7 @@ def test_a_stop_that_is_never_met_costs_no_steps() -> None:
     assert np.allclose(solution.x, double_pendulum().x, atol=1e-6)
 
 
+@pytest.mark.ci
 def test_steps_are_whole_again_after_kinks() -> None:
     """A coarse motion is as coarse as before once its friction has reversed."""
     solution = double_pendulum(
@@ -288,6 +290,7 @@ def test_a_run_that_ends_where_a_force_jumps_names_the_force() -> None:
     assert told.value.solution.t[-1] == pytest.approx(0.25, abs=0.02)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("stop", "named"),
     [

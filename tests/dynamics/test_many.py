@@ -83,6 +83,7 @@ METHODS = [mbs.GeneralizedAlpha(0.9, form, newton=CLOSE) for form in ("index2", 
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("method", METHODS)
 def test_each_is_as_it_is_alone(method: mbs.Method) -> None:
     """Same steps, same equations: what differs is when Newton's method stops."""

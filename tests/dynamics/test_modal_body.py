@@ -96,6 +96,7 @@ def test_damping_is_that_of_its_matrix() -> None:
     assert mbs.modes(model, count=1, damped=True).damping == pytest.approx([0.03], rel=1e-8)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_free_motion_is_of_second_order_and_keeps_momentum_and_energy(group: str) -> None:
     found, kept = [], []

@@ -95,6 +95,7 @@ def beam_model(elements: int, group: str = "R3xSO3", **options: object) -> tuple
     return model, Beam.line(model, (0, 0, 0), L * AXES[:, 0], SECTION, elements, y_axis=AXES[:, 1], **options)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
 @pytest.mark.parametrize("ends", [(CLAMPED, FREE), (FREE, FREE)], ids=["cantilever", "free beam"])
 def test_order_two_in_the_mesh(ends: tuple[list[int], list[int]], interpolation: str) -> None:
@@ -230,6 +231,7 @@ def test_pendulum_of_many_links(links: int) -> None:
     np.testing.assert_allclose(mbs.modes(chain(links), links).angular, reference, rtol=1e-8)
 
 
+@pytest.mark.ci
 def test_hanging_chain_is_the_limit_of_many_links() -> None:
     reference = jn_zeros(0, 3) / 2 * np.sqrt(9.81)
     links = np.array([50, 100, 200])
@@ -373,6 +375,7 @@ def plate() -> tuple[mbs.Model, mbs.Node]:
     return model, node
 
 
+@pytest.mark.ci
 def test_animation() -> None:
     """A period of a mode, drawn from its shape."""
     model, node = plate()
@@ -446,6 +449,7 @@ def test_columns_of_few_elements_are_told(
     assert [label in caplog.text for label in ("buckling: mode 1 has waves of 4.0", "modes: mode 1 has")] == [told] * 2
 
 
+@pytest.mark.ci
 def test_a_rigid_translation_has_no_waves(caplog: pytest.LogCaptureFixture) -> None:
     """A tube that slides on its diaphragms: its nodes turn by no more than rounding, in any pattern."""
     model = mbs.Model()
@@ -589,6 +593,7 @@ def test_overdamped_modes_of_high_frequencies() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
+@pytest.mark.ci
 def test_damping_that_is_left_out_is_told() -> None:
     """Damping ratios of zero are those of no damping, or the table says that it is left out."""
     for damping in (0.0, 1.0):

@@ -129,6 +129,7 @@ def test_a_satellite_drifts_and_does_not_grow(across: float, steady: bool, caplo
     assert ("unstable" in caplog.text, "grow" in caplog.text) == (not steady, not steady)
 
 
+@pytest.mark.ci
 def test_spinning_beam_has_order_two_in_the_mesh() -> None:
     """Flapping frequencies against those of the exact equations of the stretched, turning beam."""
     spin = 40.0
@@ -185,6 +186,7 @@ def test_spinning_euler_beam(speed: int) -> None:
     np.testing.assert_allclose(squares, np.sort([*(expected**2 - speed**2), *expected**2]), rtol=1e-4)
 
 
+@pytest.mark.ci
 def test_a_run_follows_its_modes() -> None:
     """Started on a complex mode of a turning blade with a heavy tip, a run stays on it: ``Re(d exp(lambda t))``."""
     spin, size = 30.0, 1e-5

@@ -78,6 +78,7 @@ def test_every_result_turns_with_the_model(name: str, group: str) -> None:
             mbs.statics(model_of(CASES[name], group, where, moving=False))
 
 
+@pytest.mark.ci
 def test_every_public_class_is_turned() -> None:
     """A new class needs an entry in the catalogue, or in this campaign."""
     found = set().union(*(used(model_of(make, "R3xSO3", HOME, moving=False)) for make in CASES.values()))

@@ -135,6 +135,7 @@ def test_what_ends_a_step_beyond_the_middle_is_named(end, caplog):
     assert "'c'" in caplog.text and "passed through" in caplog.text
 
 
+@pytest.mark.ci
 def test_more_impacts_than_a_step_locates_let_nothing_through():
     rng = np.random.default_rng(3)
     model = mbs.Model(gravity=(0, 0, -GRAVITY))

@@ -19,6 +19,7 @@ both = pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 one = pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "group", ["mixed", *(pytest.param(name, marks=pytest.mark.slow) for name in ("R3xSO3", "SE3"))]
 )
@@ -103,6 +104,7 @@ def test_stiff_vibrations_die_where_steps_do_not_resolve_them() -> None:
         np.testing.assert_allclose(hit.x[-1], still.x[-1], rtol=0, atol=1e-6)
 
 
+@pytest.mark.ci
 def test_steps_follow_a_tolerance_and_newton() -> None:
     """Errors fall with the tolerance; where Newton's method is what limits the step, no step fails."""
     exact = tops.exact(np.array([0.03])).x[-1]

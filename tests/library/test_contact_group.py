@@ -72,6 +72,7 @@ def of_all(solution: mbs.Solution, name: str) -> np.ndarray:
     return np.concatenate([getattr(solution, name)(own) for own in contacts], axis=1)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("shapes", ("ball", "capsule", "box"))
 def test_a_group_is_the_same_as_its_pairs(shapes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Motion to the bit; gaps, forces, losses and impulses; the names of the points."""
@@ -215,6 +216,7 @@ def test_many_pairs_are_one_element(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(solution.gap(own).min() for own in made) > 0.0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("shapes", ("ball", "capsule"))
 def test_sparse_matrices_of_many_contacts_lead_where_others_do(shapes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     dense = mbs.simulate(heap(True, 4, shapes), 0.15, 5e-3)
@@ -256,6 +258,7 @@ def test_what_no_equation_tells_of_is_left_alone() -> None:
     np.testing.assert_allclose(many.soft_inverse(csr_array(A))(A @ x), x, rtol=0, atol=1e-6 * np.abs(x).max())
 
 
+@pytest.mark.ci
 def test_events_of_groups_are_where_a_pair_is_hit() -> None:
     """Two balls beside each other, of which the second is higher: both channels, each as of a contact of its own."""
     times = []

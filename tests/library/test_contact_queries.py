@@ -177,6 +177,7 @@ def test_print_and_check_tell_of_contacts() -> None:
     assert finding.refused and "Contact 'floor'" in str(finding) and "0.01 m" in str(finding)
 
 
+@pytest.mark.ci
 def test_copies_bounce_alike(tmp_path: Path) -> None:
     """Of a model, of a run; saved and loaded, which answers the same and goes on to the bit."""
     solution = mbs.simulate(bouncing(), 0.61, 0.01)
@@ -196,6 +197,7 @@ def test_copies_bounce_alike(tmp_path: Path) -> None:
     assert lost[0] + lost[1] == pytest.approx(lost[2], rel=1e-12)
 
 
+@pytest.mark.ci
 def test_steps_of_variable_length() -> None:
     """Impacts are located as in steps of one length, and none is missed."""
     solution = mbs.simulate(bouncing(), 1.0, mbs.VariableStep(1e-5))
@@ -229,6 +231,7 @@ def test_what_is_refused(name: str) -> None:
         call()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["floor", "rope", "stop", "capsules"])
 def test_steps_that_are_not_looked_at_change_nothing(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is far goes on unseen, is pushed ever faster, and hits where it does if it is looked at in each step."""

@@ -49,6 +49,7 @@ def test_hertz_stiffness() -> None:
     assert hertz_stiffness(R, 210e9, 0.3, R) == pytest.approx(K / np.sqrt(2))
 
 
+@pytest.mark.ci
 def test_a_steel_ball() -> None:
     """Depth, force and time of Hertz: 46.8417 um, 6975.10 N, 0.137868 ms."""
     solution = mbs.simulate(steel_ball(1.0), 1.5e-4, 1e-6, mbs.RadauIIA())
@@ -92,6 +93,7 @@ def test_what_comes_back_by_each_method(e: float, method: mbs.Method, off: float
     assert solution.velocity("ball")[-1, 2] == pytest.approx(e, abs=off)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("h", (1e-4, 1e-3))
 def test_short_contacts_are_not_silent(h: float) -> None:
     """Steps as long as a contact, or seven times as long, are taken in parts."""
@@ -171,6 +173,7 @@ def test_units_change_nothing() -> None:
     assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
+@pytest.mark.ci
 def test_a_run_that_was_cut_off_goes_on_to_the_bit(tmp_path: Path) -> None:
     """A ball that spins, cut off before it meets the floor: whether it has met is known from the file."""
 

@@ -57,6 +57,7 @@ def test_many_gaps_are_asked_part_by_part(monkeypatch: pytest.MonkeyPatch) -> No
     assert np.array_equal(batch.gaps(system.at_rest()), gaps)  # type: ignore[attr-defined]
 
 
+@pytest.mark.ci
 def test_a_beam_falls_on_a_floor() -> None:
     """Its nodes meet the floor, as thick as it is, and it loses energy."""
     model = mbs.Model(gravity=(0, 0, -9.81))

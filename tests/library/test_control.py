@@ -99,6 +99,7 @@ def test_stiff_gains(gain):
     assert abs(order(errors, steps) - 2.0) < 0.1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("gain", [-0.4, 0.3, 50.0])
 def test_feedback_of_an_acceleration_is_a_mass(group, gain):
@@ -174,6 +175,7 @@ def test_loop_of_blocks_is_solved():
     np.testing.assert_allclose(run.signal(block), exact, atol=2e-5)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 def test_blocks_with_states_by_the_matrix_exponential(group):
     """A mass, a state space of two inputs, a Butterworth filter, and a block of scipy.signal, in one loop."""
@@ -203,6 +205,7 @@ def test_blocks_with_states_by_the_matrix_exponential(group):
     assert abs(order(errors, steps) - 2.0) < 0.05
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("anti_windup", [None, 1e8])
 @pytest.mark.parametrize("group", GROUPS)
 def test_limits_and_windup(group, anti_windup):
@@ -264,6 +267,7 @@ def test_a_block_of_the_user():
     np.testing.assert_allclose(*results, atol=1e-9)
 
 
+@pytest.mark.ci
 def test_sensors_say_what_the_solution_says():
     model = mbs.Model("SE3", gravity=(0.0, 0.0, -9.81))
     rng = np.random.default_rng(0)
@@ -315,6 +319,7 @@ def test_an_angle_counts_turns():
     np.testing.assert_allclose(run.signal(angle), 5.0 * run.t, atol=1e-9)
 
 
+@pytest.mark.ci
 def test_a_winch_pulls():
     """The pull of a line actuator, and an internal variable of another element that is read by name."""
     model, node, place, _ = cart("SE3")

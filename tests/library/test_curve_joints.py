@@ -181,6 +181,7 @@ def exact_lift(t: np.ndarray, flat: bool, rate: float) -> np.ndarray:
     return DISC + OFF * s if flat else OFF * s + np.sqrt((DISC + ROLLER) ** 2 - (OFF * c) ** 2)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("flat", [True, False])
 def test_eccentric_disc_lifts_its_follower(group: str, flat: bool) -> None:
@@ -269,6 +270,7 @@ def test_cam_is_assembled() -> None:
     mbs.simulate(model, 0.02, 0.01)
 
 
+@pytest.mark.ci
 def test_point_is_driven_along_a_curve() -> None:
     """Along a spiral, at a prescribed speed: then the length of the path is known."""
     model = mbs.Model("R3xSO3")

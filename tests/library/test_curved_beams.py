@@ -115,6 +115,7 @@ def flexibility(curve: Curve, length: float, stiffness: Array) -> Array:
     return total
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @sections
 @interpolations

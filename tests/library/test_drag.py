@@ -24,6 +24,7 @@ def bar(model: mbs.Model, elements: int = 2, section: BeamSection = STIFF, **opt
     return Beam.line(model, (0, 0, 0), (2, 0, 0), section, elements, **options)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_falling_bar_reaches_its_terminal_velocity(group: str) -> None:
     """In a wind from below: ``v = w - v_t tanh(g t/v_t + c)`` of the bar across the flow."""

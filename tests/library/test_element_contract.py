@@ -78,6 +78,7 @@ def test_kinks_are_seen_before_they_are_passed(name: str) -> None:
     raise AssertionError(f"{found} ways lead to a kink")
 
 
+@pytest.mark.ci
 def test_whole_model_is_the_sum_of_its_elements() -> None:
     """Batches of many elements of a kind do what each does alone, unlike flexible bodies among them."""
     makes = [*ELEMENTS.values(), lambda stage: flexible_body(stage, names="ac")]

@@ -57,6 +57,7 @@ def stopped(seed: int, group: str, damping: float) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize(("h", "most"), [(0.02, 1e-3), (0.005, 1e-4)])
@@ -67,6 +68,7 @@ def test_stops_take_energy(seed: int, group: str, h: float, most: float) -> None
     assert energy[-1] < 0.95
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 3))])
 def test_stops_without_damping_give_back_what_they_took(seed: int, group: str) -> None:
@@ -76,6 +78,7 @@ def test_stops_without_damping_give_back_what_they_took(seed: int, group: str) -
     assert energy[-1] > 0.99
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", [{}, {"bristle": 1e-4}], ids=("regularised", "bristles"))
 @pytest.mark.parametrize("seed", SEEDS)

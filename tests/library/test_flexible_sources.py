@@ -263,6 +263,7 @@ def test_groups_of_nodes_of_med(tmp_path: Path) -> None:
     assert len(own_bar.kept["ends"]) == len(own_bar.kept["a"]) + len(own_bar.kept["b"])
 
 
+@pytest.mark.ci
 def test_sides_of_hexahedra_of_twenty_nodes_are_curved() -> None:
     """A quarter of a ring of 1 and 2 m, 1 m high, of four of them: its mass, and a moment of inertia about its axis."""
 

@@ -175,6 +175,7 @@ def errors(name: str, group: str, h: float) -> tuple[float, float]:
     return float(np.abs(found - exact[:, :2]).max()), float(off.max())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FORCES)
 def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:
@@ -191,6 +192,7 @@ def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:
     assert abs(fitted_order(steps, reactions) - 2.0) < 0.15
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_springs_in_hinges_count_turns(group: str) -> None:
     """A wound up spring turns a wheel back by many turns: ``q = q_0 (1 - cos omega t)``."""

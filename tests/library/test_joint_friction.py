@@ -33,6 +33,7 @@ KINDS: tuple[dict[str, Any], ...] = ({}, {"bristle": 1e-5})
 MASS, INERTIA, MU = 2.0, 0.3, 0.25
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS, ids=("regularised", "bristles"))
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_rotor_slows_down_under_the_load_of_its_bearing(group: str, kind: dict[str, Any]) -> None:
@@ -68,6 +69,7 @@ def test_bristles_that_bend_little_are_a_spring() -> None:
     assert solution.energy.strain.max() == pytest.approx(0.5 * sigma * 2e-5**2, rel=5e-3)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_block_slides_or_sticks_on_a_slope(group: str) -> None:
     """``g (sin - mu_k cos)`` on the steep one; on the other it creeps, or bends its bristles by their share."""
@@ -212,6 +214,7 @@ def test_a_slider_that_jams_sticks(preload: float, share: float) -> None:
     assert len(solution.t) < 40
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("ratio", "push", "until", "step", "bristle"),
     [

@@ -106,6 +106,7 @@ def test_a_constant_velocity_joint_bears_its_moment_along_the_bisector(group: st
     np.testing.assert_allclose(force, 0.0, atol=1e-9)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("lead", [0.05, -0.4])
 def test_a_nut_falls_down_its_screw(group: str, lead: float) -> None:

@@ -52,6 +52,7 @@ def test_force_relaxes_exponentially(group: str) -> None:
     assert order(errors) == pytest.approx(2.0, abs=0.1)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_mass_creeps_as_the_exact_solution(group: str) -> None:
     errors = []

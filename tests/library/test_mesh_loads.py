@@ -113,6 +113,7 @@ def test_its_stiffness_is_the_derivative_of_its_forces() -> None:
     assert K == pytest.approx(expected, abs=1e-7 * np.abs(expected).max())
 
 
+@pytest.mark.ci
 def test_a_free_body_is_thrown_by_its_load() -> None:
     """Newton and Euler for the body as a whole: a load that follows it turns with it."""
     p = np.zeros_like(forces())

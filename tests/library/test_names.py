@@ -59,6 +59,7 @@ def named(value: Any, model: mbs.Model, rng: np.random.Generator | None) -> Any:
     return value
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seed", [0, 1, pytest.param(2, marks=pytest.mark.slow)])
 def test_every_class_takes_names(seed: int) -> None:
     """All of the catalogue, made once more with names in place of what the model has, has the same attributes."""

@@ -48,6 +48,7 @@ def run() -> mbs.Solution:
     return mbs.simulate(model, 0.006, 0.001, mbs.GeneralizedAlpha(rho_inf=0.8, formulation="index3"))
 
 
+@pytest.mark.ci
 def test_at_every_node_they_add_up_to_zero() -> None:
     """With what the joint puts on the hub: the equations of motion, asked element by element."""
     solution = run()

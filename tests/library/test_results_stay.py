@@ -81,6 +81,7 @@ def assert_as_made(part: Any) -> None:
             np.testing.assert_array_equal(getattr(part, name), value, err_msg=f"{part}: {name}")
 
 
+@pytest.mark.ci
 def test_answers_stay() -> None:
     """Of every class: forces, gradients and energies of states of a frozen model."""
     count = 0

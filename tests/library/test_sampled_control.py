@@ -105,6 +105,7 @@ def test_order_2_in_other_formulations(formulation):
     np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.1)
 
 
+@pytest.mark.ci
 def test_any_ratio_of_step_and_period():
     """Steps end at samples, are equal in between and no longer than the nominal one."""
     for h, count in ((0.019, 3), (0.3, 1), (0.05, 1), (0.0125, 4)):
@@ -146,6 +147,7 @@ def test_samples_that_repeat_each_other_tell_no_slopes():
     np.testing.assert_allclose(slopes.derivative, A, rtol=1e-9)
 
 
+@pytest.mark.ci
 def test_a_run_that_is_cut_goes_on(tmp_path):
     model, controller, *_ = controlled("SE3", delay=0.03)
     whole = mbs.simulate(model, 0.25, 0.0113)
@@ -210,6 +212,7 @@ def test_a_controller_with_states_of_its_own():
     np.testing.assert_allclose(run.signal(block), [[1, 0], [0, 3], [3, 2], [2, 5]])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_load_that_jumps(group):
     """Steps end where it jumps: second order in spite of it."""
@@ -413,6 +416,7 @@ def test_whatever_is_given_over_time_may_jump(given):
     assert 0.25 in mbs.simulate(model, 0.5, 0.1).t
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_the_rate_of_a_reference_that_jumps_is_that_on_either_side(group):
     """A motor with a derivative: before, an oscillator that follows a ramp; after, another one that starts there."""

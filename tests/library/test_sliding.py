@@ -83,6 +83,7 @@ def test_bead_slides_down_an_incline(group: str, kind: tuple[str, int]) -> None:
     assert not moment.any()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_sleeve_turns_with_a_curved_beam(group: str) -> None:
     """On an arc, which elements of order 1 are: the sleeve keeps its orientation against the section, and its speed."""
@@ -221,6 +222,7 @@ def test_energy_with_every_element(group: str, interpolation: str, order: int, r
     assert drifts[1] < 0.35 * drifts[0]
 
 
+@pytest.mark.ci
 def test_beam_slides_through_an_eyelet() -> None:
     """The ground may be what slides: a stiff bar flies through a fixed eye."""
     model = mbs.Model("SE3", gravity=(0, 0, -G))

@@ -63,6 +63,7 @@ def test_moments_on_the_joint_of_trusses_are_still_refused() -> None:
         mbs.simulate(model, t_end=0.1, step=0.1)
 
 
+@pytest.mark.ci
 def test_a_bar_swings_like_a_compound_pendulum() -> None:
     """A stiff truss about one end: a rod of length L, ``T = 2 pi sqrt(2L/3g)``, 1 + a^2/16 longer at a = 0.1 rad."""
     model = mbs.Model(gravity=(0, 0, -9.81))

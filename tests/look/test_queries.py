@@ -193,6 +193,7 @@ def one_of_each_class() -> list[System]:
     return list({type([*system.elements, *system.number.equations][-1]): system for system in trials}.values())
 
 
+@pytest.mark.ci
 def test_every_query_answers_or_refuses_every_class_in_words() -> None:
     """All queries by all parts, of which most do not fit: no bare error comes out."""
     queries = [

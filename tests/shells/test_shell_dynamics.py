@@ -46,6 +46,7 @@ def momenta(solution: mbs.Solution, plate: Shell) -> np.ndarray:
     return np.concatenate([p.sum(axis=(1, 2)), angular.sum(axis=(1, 2))], axis=-1)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_thrown_plate_keeps_momentum_and_energy(group: str) -> None:
     model, plate = free_plate(group)
@@ -84,6 +85,7 @@ def test_a_plate_thrown_for_ten_thousand_steps(group: str) -> None:
     assert np.abs(energy / energy[0] - 1).max() < 0.02
 
 
+@pytest.mark.ci
 def test_a_stiff_plate_is_a_rigid_body() -> None:
     """Its inertia is that of its mass matrix: the mesh's, and the thickness about all axes."""
     model, plate = free_plate("R3xSO3", E=1e10, elements=(2, 2))
@@ -106,6 +108,7 @@ def test_a_stiff_plate_is_a_rigid_body() -> None:
     assert np.linalg.norm(so3.log(turn.T @ solution.rotation(plate.node(0, 0))[-1])) < 5e-3
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_hinged_strip_swings_as_a_beam(group: str) -> None:
     """nu = 0 and no twist: both meshes have the same limit."""
@@ -131,6 +134,7 @@ def test_a_hinged_strip_swings_as_a_beam(group: str) -> None:
     np.testing.assert_allclose(run(True), run(False), atol=2e-3)
 
 
+@pytest.mark.ci
 def test_frequencies_of_plates() -> None:
     """Simply supported: 19.739, 49.348 twice; cantilevered: Leissa 1973; omega a^2 sqrt(rho h/D)."""
     h, nu = 0.01, 0.3
@@ -152,6 +156,7 @@ def test_frequencies_of_plates() -> None:
     np.testing.assert_allclose(found, [3.4917, 8.5246, 21.429, 27.331, 31.111], rtol=0.02)
 
 
+@pytest.mark.ci
 def test_rotation_stiffens_a_strip_as_a_beam() -> None:
     E, b, h, rho, L, n = 1e8, 0.05, 0.01, 500.0, 1.0, 12
     found = []

@@ -100,6 +100,7 @@ def test_an_offset_moves_the_material_and_not_the_nodes() -> None:
     np.testing.assert_allclose(solution.shell_stress(shell, "bottom")[-1, :, 0], -6 * moment / 0.01**2, rtol=1e-6)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("offset", [0.2, -0.2])
 def test_an_offset_shell_is_that_through_its_middle(offset: float) -> None:
     """On a ring, too: area, mass, hoop stiffness and curvature are those of the material, pressure is on the nodes."""

@@ -31,6 +31,7 @@ def linear(built: plates.Built, load: float = 1e-6) -> np.ndarray:
     return np.array([solution.displacement(node)[-1] / load for node in nodes])
 
 
+@pytest.mark.ci
 def test_cook_and_scordelis_lo() -> None:
     assert linear(plates.cook(8), 1e-7)[0, 1] == pytest.approx(23.96, rel=0.02)
     assert linear(plates.scordelis_lo(8), 1e-5)[0, 2] == pytest.approx(-0.3024, rel=1e-2)
@@ -105,6 +106,7 @@ def test_thin_plates_do_not_lock() -> None:
     assert centre[1] == pytest.approx(centre[0], rel=1e-3)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("clamped", "exact"), [(True, 0.00126532), (False, 0.00406235)])
 def test_displacements_of_plates_converge_with_order_two(clamped: bool, exact: float) -> None:
     """Thin square plates under a uniform load, against their series: 4 and 8 elements a quarter."""
@@ -126,6 +128,7 @@ def test_a_strip_rolls_up_to_a_full_circle(group: str) -> None:
     np.testing.assert_allclose(solution.shell_forces(strip)[-1, :, 3], -50 * np.pi / 3, rtol=1e-6)
 
 
+@pytest.mark.ci
 def test_large_deflection_of_a_cantilever() -> None:
     """Sze, Liu, Lo 3.1, in few iterations, also where it is thin."""
     model, nodes = plates.cantilever(16)
@@ -146,6 +149,7 @@ def test_large_deflection_of_a_cantilever() -> None:
     assert max(iterations) < 40, iterations
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("around", [(False, 4.0), (True, 1.0)], ids=["free", "held on all sides"])
 def test_buckling_of_plates(around: tuple[bool, float]) -> None:
     """A long strip pressed at its ends, simply supported: Euler's column, or k = 4 with supports along it."""
@@ -251,6 +255,7 @@ def test_sheets_keep_still_under_any_tension(shape: str, across: float) -> None:
         np.testing.assert_allclose(pulls, 1e6 * h * strain * (1 + across), rtol=1e-6)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("shape", ["square", "distorted", "short"])
 def test_thin_sheets_carry_their_weight(shape: str) -> None:
     """Forces on nodes do no work on edges that bow, and neither do membrane forces: exact, and stable at any strain."""

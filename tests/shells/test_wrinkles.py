@@ -80,6 +80,7 @@ def test_thin_sheets_on_coarse_meshes_are_named_once(caplog: pytest.LogCaptureFi
         caplog.clear()
 
 
+@pytest.mark.ci
 def test_modes_with_waves_of_few_elements_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """A square plate has one half wave each way; a tube under its axial load has many, which a coarse mesh cannot."""
     model, n = mbs.Model(gravity=(0, 0, 0)), 5
@@ -107,6 +108,7 @@ def test_modes_with_waves_of_few_elements_are_told(caplog: pytest.LogCaptureFixt
     assert "in Shell 'tank'" in caplog.text
 
 
+@pytest.mark.ci
 def test_thick_ones_and_fine_meshes_are_not(caplog: pytest.LogCaptureFixture) -> None:
     for h, elements in ((0.02, 4), (4e-3, 12)):
         mbs.simulate(clamped(h, elements)[0], 4e-3, 1e-3)

@@ -187,6 +187,7 @@ def reduced_column(ends: str, parts: int, stiffens: bool) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("ends", ["clamped and free", "hinged", "clamped", "own weight"])
 def test_columns_of_reduced_bodies(ends: str) -> None:
     """Of Euler and Greenhill: with the stress within bodies one or four do, without it there must be some."""
@@ -409,6 +410,7 @@ def test_animation_and_files(tmp_path) -> None:
     assert str(buckling).splitlines()[1].split() == ["1", f"{buckling.factors[0]:.6g}"]
 
 
+@pytest.mark.ci
 def test_loads_that_cannot_buckle_a_model_are_refused() -> None:
     model, beam = narrow(4)
     model.fix(beam.nodes[0])

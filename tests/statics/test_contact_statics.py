@@ -36,6 +36,7 @@ E, R = 2e11, 0.01
 EI = E * np.pi * R**4 / 4
 
 
+@pytest.mark.ci
 def test_a_cantilever_that_meets_a_support() -> None:
     """Pressed at half its length: free until the tip has gone by the gap, then propped, with a kink between.
 
@@ -74,6 +75,7 @@ def pushed(load: float, unit: float = 1.0) -> tuple[mbs.Model, JointStop]:
     return model, model.add(JointStop(slide, -0.02, 0.02, restitution=0.0))
 
 
+@pytest.mark.ci
 def test_a_stop_closes_and_opens(unit: float = 1e-12) -> None:
     """50 sin(pi t) N, on and back, in any unit: exact at every load, closed where sin(pi t) is beyond 0.4 in size."""
     model, stop = pushed(50.0, unit)
@@ -123,6 +125,7 @@ def block_on_a_spring(shape: Any, force: Any) -> tuple[mbs.Model, Contact]:
     return model, floor
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("shape", (Box((0.2, 0.2, 0.2)), Cylinder(0.2, 0.2)))
 def test_friction_keeps_where_it_has_slid(shape: Any) -> None:
     """60 sin(2 pi t) N: the block follows the play operator, friction over stiffness wide to either side."""
@@ -219,6 +222,7 @@ def leaning(mu: float) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("ramp", (True, False))
 def test_a_ladder_is_held_by_friction(ramp: bool, caplog: pytest.LogCaptureFixture) -> None:
     """The floor holds ``W/(2 tan a)``, if ``mu`` is at least that over ``W``: 0.2887; else its foot slides away.
@@ -269,6 +273,7 @@ def test_a_snap_goes_over_to_where_a_damped_run_leads(caplog: pytest.LogCaptureF
     np.testing.assert_allclose(*forces, atol=1e-4)
 
 
+@pytest.mark.ci
 def test_a_path_with_friction_goes_on_from_its_state() -> None:
     """What sticks does so at the same place; steps by motion are refused by name."""
     model, floor = block_on_a_spring(Box((0.2, 0.2, 0.2)), lambda t: (60 * np.sin(2 * np.pi * t), 0, 0))
@@ -362,6 +367,7 @@ def test_what_ropes_hold_sinks_until_they_are_taut() -> None:
     assert (lengths <= 1.05 * np.linalg.norm(ends, axis=1) + 1e-9).all()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mu", (0.0, 0.3))
 def test_a_rod_lies_down_on_a_floor(mu: float) -> None:
     """Many nodes touch in one step. Clamped a little above the floor, it is free over a length ``s``,
