@@ -382,7 +382,7 @@ def rope(m: Machine) -> None:
     limit, delay = m.force * float(m.rng.uniform(0.3, 2.0)), m.power(-1.5, 0.0) / m.rate
     k = m.inertia * m.rate**2 * m.power(-0.5, 0.5)
     asked = lambda t, length, v: clip(k * (length - FAR), -limit, limit)  # noqa: E731
-    m.add(FirstOrderActuator(m.model.ground, m.joint.nodes[1], asked, delay, nominal=limit, **ends))
+    m.add(FirstOrderActuator(m.model.ground, m.joint.nodes[1], asked, delay, **ends))
     m.acting(lambda t, q, v, z: (-z[0], [(asked(t, FAR + q, v) - z[0]) / delay]), 1)
 
 

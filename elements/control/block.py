@@ -24,7 +24,6 @@ from fem_mbs.contracts import (
     Motion,
     NotNegative,
     Numbering,
-    Positive,
     PositiveInt,
     Seconds,
     SmallChange,
@@ -62,8 +61,6 @@ class Block(ControlElement):
         How many, ``p``; 1 by default with ``g``.
     jacobian : function of ``t, x, u``, optional
         Returns the derivatives ``(f_x, f_u, g_x, g_u)``, in place of differences.
-    nominal : float
-        A value of the states that counts as large: tolerances of variable steps are relative to it.
     """
 
     def __init__(
@@ -75,7 +72,6 @@ class Block(ControlElement):
         initial: ArrayLike = (),
         outputs: PositiveInt | None = None,
         jacobian: Function | None = None,
-        nominal: Positive = 1.0,
     ) -> None:
         x0 = initial_values(initial, "Block")
         n = len(x0)
@@ -90,7 +86,7 @@ class Block(ControlElement):
             raise ModelError(f"Block: without g its {n} states are its outputs, received outputs = {outputs}")
         self.inputs, self.f, self.g, self.jacobian = inputs, f, g, jacobian
         p = n if g is None else outputs or 1
-        self.internal_variables = (*named_states(x0, nominal), *named_outputs(p))
+        self.internal_variables = (*named_states(x0), *named_outputs(p))
         self.outputs = tuple(range(n, n + p))
 
 
@@ -290,7 +286,7 @@ class SampledController(ControlElement):
         self.output, self.update = output, update
         n, p = len(x0), outputs
         self.internal_variables = (
-            *named_states(x0, 1.0, "history"),
+            *named_states(x0, "history"),
             *named_outputs(p, "history", y0),
             *(InternalVariable(f"next {own.name}", "history", own.initial) for own in named_outputs(p, "history", y0)),
             InternalVariable("samples", "history"),

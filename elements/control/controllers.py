@@ -37,8 +37,6 @@ class StateSpace(LinearBlock):
         in time.
     initial : (n,), optional
         States at t = 0; zero by default.
-    nominal : float
-        A value of the states that counts as large: tolerances of variable steps are relative to it.
 
     Examples
     --------
@@ -55,7 +53,6 @@ class StateSpace(LinearBlock):
         D: Any = None,  # noqa: N803
         *,
         initial: ArrayLike | None = None,
-        nominal: Positive = 1.0,
     ) -> None:
         label = type(self).__name__
         if B is None and C is None and D is None:
@@ -63,8 +60,8 @@ class StateSpace(LinearBlock):
         a, b, c, d = check_matrices((A, B, C, D), len(inputs), label)
         n = len(a)
         x0 = np.zeros(n) if initial is None else array(initial, f"{label}: initial", (n,))
-        states = named_states(x0, nominal)
-        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states, nominal)
+        states = named_states(x0)
+        self._set_up(inputs, Matrices(a, b, c, d, np.zeros((n, len(c)))), states)
 
 
 @checked
@@ -78,15 +75,13 @@ class TransferFunction(LinearBlock):
     num, den : list of numbers
         Coefficients of falling powers of ``s``, as in ``scipy.signal``: ``*scipy.signal.butter(2, 60.0, analog=True)``.
         The degree of ``num`` is at most that of ``den``.
-    nominal : float
-        A value of input and output that counts as large: tolerances of variable steps are relative to it.
     """
 
-    def __init__(self, input: Input, num: ArrayLike, den: ArrayLike, *, nominal: Positive = 1.0) -> None:
+    def __init__(self, input: Input, num: ArrayLike, den: ArrayLike) -> None:
         A, B, C, D = of_transfer_function(num, den, type(self).__name__)
         n = len(A)
         matrices = Matrices(A, B, C, D, np.zeros((n, 1)))
-        self._set_up((input,), matrices, named_states(np.zeros(n), nominal), nominal)
+        self._set_up((input,), matrices, named_states(np.zeros(n)))
 
 
 @checked
@@ -99,12 +94,10 @@ class LowPass(TransferFunction):
         What goes in.
     time_constant : float
         ``T`` in s.
-    nominal : float
-        A value that counts as large.
     """
 
-    def __init__(self, input: Input, time_constant: Positive, *, nominal: Positive = 1.0) -> None:
-        super().__init__(input, [1.0], [time_constant, 1.0], nominal=nominal)
+    def __init__(self, input: Input, time_constant: Positive) -> None:
+        super().__init__(input, [1.0], [time_constant, 1.0])
 
 
 @checked
@@ -119,14 +112,10 @@ class LeadLag(TransferFunction):
         ``T_1`` and ``T_2`` in s.
     gain : float
         The same at rest.
-    nominal : float
-        A value that counts as large.
     """
 
-    def __init__(
-        self, input: Input, lead: Positive, lag: Positive, *, gain: float = 1.0, nominal: Positive = 1.0
-    ) -> None:
-        super().__init__(input, [gain * lead, gain], [lag, 1.0], nominal=nominal)
+    def __init__(self, input: Input, lead: Positive, lag: Positive, *, gain: float = 1.0) -> None:
+        super().__init__(input, [gain * lead, gain], [lag, 1.0])
 
 
 @checked
@@ -151,9 +140,6 @@ class PID(LinearBlock):
         large one leaves the integral to wind up.
     initial : float
         Integral part of the output at t = 0.
-    nominal : float, optional
-        An output that counts as large: tolerances of variable steps are relative to it. By default the largest finite
-        limit, else what an error of 1 makes: ``P``, or ``I``, or ``D``.
 
     Notes
     -----
@@ -175,7 +161,6 @@ class PID(LinearBlock):
         limits: Limits | None = None,
         anti_windup: Positive | None = None,
         initial: float = 0.0,
-        nominal: Positive | None = None,
     ) -> None:
         if D and filter is None and rate is None:
             raise ModelError(
@@ -192,11 +177,8 @@ class PID(LinearBlock):
                     "them; give anti_windup in s"
                 )
             track = I / P if anti_windup is None else 1.0 / anti_windup
-        if nominal is None:
-            finite = [] if limits is None else [abs(own) for own in limits if np.isfinite(own)]
-            nominal = max(finite, default=0.0) or abs(P or I or D) or 1.0
         own = 1 if I or initial else 0  # what nothing changes would be anything at rest
-        states = own * [InternalVariable("integral", "state", initial, size=nominal)]
+        states = own * [InternalVariable("integral", "state", initial)]
         T, inputs = filter if D else None, (error,) if rate is None else (error, rate)
         if T is None:
             gains = np.array([[P, D][: len(inputs)]])
@@ -204,7 +186,7 @@ class PID(LinearBlock):
                 np.zeros((own, own)), np.eye(own, len(inputs)) * I, np.ones((1, own)), gains, np.full((own, 1), track)
             )
         else:
-            states.append(InternalVariable("filter", "state", size=nominal / max(abs(P) + abs(D) / T, SMALLEST)))
+            states.append(InternalVariable("filter", "state"))
             matrices = Matrices(
                 np.diag([0.0, -1.0 / T][-len(states) :]),
                 np.array([[I], [1.0 / T]][-len(states) :]),
@@ -212,7 +194,7 @@ class PID(LinearBlock):
                 np.array([[P + D / T]]),
                 np.array([[track], [0.0]][-len(states) :]),
             )
-        self._set_up(inputs, matrices, states, nominal, limits)
+        self._set_up(inputs, matrices, states, limits)
 
 
 PASS_ON = Matrices(np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), np.ones((1, 1)), np.zeros((0, 1)))

@@ -165,13 +165,11 @@ class LinearBlock(ControlElement):
         inputs: tuple[Signal, ...],
         matrices: Matrices,
         states: Sequence[InternalVariable],
-        size: float = 1.0,
         limits: tuple[float, float] | None = None,
     ) -> None:
-        """Everything, once it is checked; gains may make outputs larger than ``size``, and their rounding with them."""
+        """Everything, once it is checked."""
         self.inputs, self.matrices = inputs, matrices
-        through = np.abs(matrices.D) @ [own.size for own in inputs] if inputs else np.zeros(len(matrices.D))
-        self.internal_variables = (*states, *named_outputs(len(matrices.D), sizes=np.maximum(through, size)))
+        self.internal_variables = (*states, *named_outputs(len(matrices.D)))
         self.outputs = tuple(range(len(states), len(self.internal_variables)))
         self.limits = limits
 
@@ -253,18 +251,13 @@ class LinearBlockBatch(WiredBatch, of=LinearBlock):
         return self._rate
 
 
-def named_states(initial: Array, size: float, kind: str = "state") -> list[InternalVariable]:
+def named_states(initial: Array, kind: str = "state") -> list[InternalVariable]:
     """Internal variables of states, which have numbers."""
-    return [InternalVariable(f"state {k + 1}", kind, float(own), size=size) for k, own in enumerate(initial)]
+    return [InternalVariable(f"state {k + 1}", kind, float(own)) for k, own in enumerate(initial)]
 
 
-def named_outputs(
-    p: int, kind: str = "algebraic", initial: Array | None = None, sizes: Array | None = None
-) -> list[InternalVariable]:
+def named_outputs(p: int, kind: str = "algebraic", initial: Array | None = None) -> list[InternalVariable]:
     """Internal variables of outputs."""
     names = ["output"] if p == 1 else [f"output {k + 1}" for k in range(p)]
     start = np.zeros(p) if initial is None else initial
-    large = np.ones(p) if sizes is None else sizes
-    return [
-        InternalVariable(*own) for own in zip(names, [kind] * p, start.tolist(), [0.0] * p, large.tolist(), strict=True)
-    ]
+    return [InternalVariable(name, kind, own) for name, own in zip(names, start.tolist(), strict=True)]

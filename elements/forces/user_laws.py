@@ -256,8 +256,6 @@ class FirstOrderActuator(LineElement):
         The force ``F`` follows by ``time_constant F' + F = law``, s.
     initial : float
         Force at t = 0, N.
-    nominal : float
-        A force that counts as large, N: tolerances of variable steps are relative to it.
     point_a, point_b : (3,), optional
         Points of a and of b, world frame, as built; the nodes themselves by default.
 
@@ -276,13 +274,12 @@ class FirstOrderActuator(LineElement):
         time_constant: Positive,
         *,
         initial: float = 0.0,
-        nominal: Positive = 1.0,
         point_a: Vector3 | None = None,
         point_b: Vector3 | None = None,
     ) -> None:
         super().__init__(a, b, point_a, point_b)
         self.law, self.time_constant = law, time_constant
-        self.internal_variables = (InternalVariable("force", "state", initial, size=nominal, unit="N"),)
+        self.internal_variables = (InternalVariable("force", "state", initial, unit="N"),)
 
 
 class ActuatorBatch(UserLawBatch, of=FirstOrderActuator):

@@ -95,18 +95,19 @@ def errors_of_step(
     if branches is not None and memory.branches is not None:
         crossed = not np.array_equal(branches, memory.branches)  # those of a file are of another type
     recent = restarted(before.now, state.t) if crossed else before  # the change of accelerations is that of this step
-    slope, curvature = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0
+    slope, curvature, weight = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0, system.weight
     if h < SHORTER * memory.h:
         slope = (now - before.now) * (1.0 / h)
     if system.k:
+        weight = system.weight_at(state.u, new.u)
         curvature = _curvature(system, now, recent, new.t, h, memory.steps)
     left = h**3 * defect(scheme, new, slope, curvature)
-    local = float(np.maximum.reduce(np.abs(left * system.weight)))
+    local = float(np.maximum.reduce(np.abs(left * weight)))
     last = before.error * (h / memory.h) ** 3
     sudden = crossed or SUDDEN * last < local and counts(system, memory, local)
     if sudden:
         left = h**3 * defect(scheme, new, (now - before.now) * (1.0 / h), curvature)
-        local = float(np.maximum.reduce(np.abs(left * system.weight)))
+        local = float(np.maximum.reduce(np.abs(left * weight)))
     if system.watched:
         report.branches, report.local_error = branches, left
     if sudden or looked_at(memory.steps):

@@ -198,8 +198,10 @@ class StepEquations:
         self.formulas, self.chart, self.matrix = formulas, chart, matrix
         self.t = state.t + h
         self.prescribed = system.prescribe(self.t)
+        self.weight = system.weight
         if system.k:  # what cancels in a rate leaves its rounding
-            self.prescribed = self.prescribed._replace(resting=RESTING / (h * system.own_of(system.weight)))
+            self.weight = system.weight_at(state.u)
+            self.prescribed = self.prescribed._replace(resting=RESTING / (h * system.own_of(self.weight)))
         self.factors = formulas.factors[:2, 0].reshape(2, 1, 1, 1)
         """``gamma'`` and ``beta'``."""
         self.gamma_prime, self.beta_prime = formulas.factors[:2, 0].tolist()
@@ -346,11 +348,11 @@ class StepEquations:
 
     def length(self, correction: Correction) -> float:
         """Largest increment, or ``Z``, weighted; algebraic variables count like forces, where they matter."""
-        sizes = np.abs(correction.d * self.system.weight)
+        sizes = np.abs(correction.d * self.weight)
         if len(algebraic := self.system.algebraic):
             sizes[algebraic] = np.where(sizes[algebraic] > ROUNDING, sizes[algebraic], 0.0)
         if correction.Z is not None:
-            np.maximum(sizes, np.abs(correction.Z * self.system.weight), out=sizes)
+            np.maximum(sizes, np.abs(correction.Z * self.weight), out=sizes)
         return np.maximum.reduce(sizes).item()
 
     def corrected(

@@ -61,8 +61,9 @@ class InternalVariable:
         Value at t = 0. An algebraic variable starts from there to where its equation holds.
     rate : float
         Time derivative at t = 0, of a coordinate.
-    size : float
-        A value that counts as large: tolerances are relative to it.
+    size : float, optional
+        A value that counts as large: tolerances are relative to it, or to what is reached, if that is more. By default
+        that of a state or an algebraic variable follows from its equation; else it is 1.
     unit : str
         Unit in tables and messages.
     """
@@ -71,7 +72,7 @@ class InternalVariable:
     kind: Annotated[str, choice(KINDS)] = "state"
     initial: float = 0.0
     rate: float = 0.0
-    size: Positive = 1.0
+    size: Positive | None = None
     unit: str = ""
 
     def __post_init__(self) -> None:

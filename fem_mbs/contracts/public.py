@@ -128,7 +128,6 @@ FORMER = {
     "free": ("release",),
     "end": ("side", "final"),
     "start": ("initial_output", "initial"),
-    "size": ("nominal",),
     "offset": ("begin",),
     "unknown": ("variable",),
     "unknowns": ("internal_variables",),
@@ -147,6 +146,7 @@ def renamed(name: str, known: Container[str]) -> str:
 
 INSTEAD = {
     "drive": "model.add(JointDrive(joint, law, coordinate=...)) prescribes a coordinate of any joint",
+    "nominal": "states know from their equations how large they are; leave it out",
     "degrees": "angles are in rad; numpy.degrees turns them",
     "material": "E, nu and rho are numbers of their own; a dict of them is handed on by **",
 }

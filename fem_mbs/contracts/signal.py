@@ -107,12 +107,6 @@ class Signal(Combines):
         """Itself."""
         return self
 
-    @property
-    def size(self) -> float:
-        """A value that counts as large, where it is one of what it is made of."""
-        parts = [abs(factor) * part.internal_variables[k].size for (part, k), factor in self.terms.items()]
-        return max([*parts, *(abs(factor) for _, factor in self.laws), abs(self.constant)])
-
     @classmethod
     @checked
     def of(cls, part: Element | Constraint, variable: str) -> Signal:

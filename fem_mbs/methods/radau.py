@@ -422,7 +422,7 @@ class RadauIIA(Method):
         if system.m:
             new = closed(problem, new, factors, self.newton.constraint_tolerance)
         new = system.accept(settled(problem, new, factors))
-        error = float(np.abs(embedded_error(problem, stages, trial, factors) * system.weight).max())
+        error = float(np.abs(embedded_error(problem, stages, trial, factors) * system.weight_at(state.u, new.u)).max())
         if self.allowed is not None and report.iterations > 1:  # a single correction tells no contraction
             error = max(error, self.allowed * min(contraction / SLOW, 1.0) ** self.error_order)
         slope = np.where(problem.second, highest_derivatives(system, new), problem.slopes(rates)[2])
@@ -434,7 +434,7 @@ class RadauIIA(Method):
 
         ``contraction`` is that of the last step.
         """
-        options, weight, report = self.newton, problem.system.weight, Report()
+        options, weight, report = self.newton, problem.system.weight_at(problem.state.u), Report()
         needed, last, matrix = LEAST * options.correction_tolerance, np.inf, None
         while True:
             trial = problem.evaluate(stages)

@@ -142,7 +142,8 @@ class Kinks(NamedTuple):
         of_nodes = system.largest_of_nodes(local)
         if not system.k:
             return of_nodes, of_nodes
-        return of_nodes, max(of_nodes, float(np.abs(system.own_of(local * system.weight)).max()))
+        weight = system.weight_at(self.before.u, self.step.state.u)
+        return of_nodes, max(of_nodes, float(np.abs(system.own_of(local * weight)).max()))
 
 
 def bent(system: System, here: State, there: State) -> Iterator[int]:

@@ -118,7 +118,21 @@ class Equations:
 
     def entries(self, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
         """Entries of ``[[force_factor K, B^T], [B, 0]]`` in body increments."""
-        return tangent.stiffness_entries(self.system, evaluation, force_factor)
+        return self.following(tangent.stiffness_entries(self.system, evaluation, force_factor), evaluation)
+
+    def following(self, values: Array, evaluation: Evaluation) -> Array:
+        """Entries with the rates that states follow whose equations have no stiffness, as integrals of speeds.
+
+        They are where the motion that led there has left them. Not so bristles, which would hold whatever acts.
+        """
+        system, at = self.system, 0
+        for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
+            first, at = at, at + rows.size * rows.shape[1]
+            states = system.orders[rows] == 1
+            if states.any() and batch not in system.creeps and (C := batch.damping(context)) is not None:
+                block = values[first:at].reshape(C.shape)
+                block += np.where((states & ~block.any(axis=2))[:, :, None], C, 0.0)
+        return values
 
     def stored(self, evaluation: Evaluation) -> Array:
         """What the solver stores of the matrix."""
@@ -288,6 +302,7 @@ class StepProblem:
 
     def __init__(self, equations: Equations, base: Point, arc: Arc | None, mixed: bool) -> None:
         self.equations, self.base, self.arc, self.mixed = equations, base, arc, mixed
+        self.weight = equations.system.weight_at(base.u)
 
     def guess(self, evaluation: Evaluation, ahead: Array | None = None) -> PathUnknown:
         """A first guess a change ``ahead`` of the base, where the equations are ``evaluation``."""
@@ -345,8 +360,7 @@ class StepProblem:
 
     def length(self, correction: Array) -> float:
         """Largest increment of the configuration, weighted."""
-        weight = self.equations.system.weight
-        return float(np.abs(correction[: len(weight)] * weight).max(initial=0.0))
+        return float(np.abs(correction[: len(self.weight)] * self.weight).max(initial=0.0))
 
     def corrected(
         self,

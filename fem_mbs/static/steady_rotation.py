@@ -392,12 +392,14 @@ def _check_forces(
     """Refuse elements whose forces do not turn with the model, by more than equations are solved to."""
     system = equations.system
     parts = zip(system.batches, system.components, start.forces, there.forces, start.of_cells, strict=False)
-    for batch, rows, before, after, (stiffness, _, _) in parts:
+    spin = float(np.linalg.norm(equations.omega))
+    for batch, rows, before, after, (stiffness, damping, _) in parts:
         of_nodes, units = 6 * batch.nodes.shape[1], 1.0 / system.weight[rows]
         felt, moments = np.abs(stiffness * units[:, None]).max(axis=2), units[:, :of_nodes]
         own, change = before[..., of_nodes:], after - before
         size = np.abs(moments[:, None] * np.stack([before, after])[..., :of_nodes]).max(axis=(0, 2, 3), initial=0.0)
         rounding = ROUNDING * (moments * felt[:, :of_nodes]).max(axis=1, initial=0.0) + SAME * size + unresolved
+        felt += spin * np.abs(damping * units[:, None]).max(axis=2)  # what is made of rates
         differs = (np.abs(change[..., of_nodes:]) > SAME * (np.abs(own) + felt[:, None, of_nodes:])).any(axis=(1, 2))
         change = np.abs(moments[:, None] * change[..., :of_nodes]).max(axis=(1, 2), initial=0.0)
         if (change > rounding).any():

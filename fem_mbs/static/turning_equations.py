@@ -95,7 +95,7 @@ class TurningEquations(Equations):
         follow = deviations(replace(motion, V=np.concatenate([motion.V[:, :3], motion.spin], axis=1)))
         values = tangent.entries(self.system, evaluation, follow.V, follow.A, force_factor)
         values[self._springs] += force_factor * self._spring
-        return values
+        return self.following(values, evaluation)
 
     def hold_free_motions(self, point: Point) -> None:
         """Hold motions along the axis and about it that nothing resists."""

@@ -40,6 +40,7 @@ from fem_mbs.model.description import ModelDescription, extent, idle_rotations
 from fem_mbs.system.batch_checks import batch_of, check_batch
 from fem_mbs.system.kinematics import Kinematics, make_kinematics
 from fem_mbs.system.pattern import (
+    TINY,
     ConstraintRows,
     Triplets,
     Workspace,
@@ -48,6 +49,7 @@ from fem_mbs.system.pattern import (
     number_constraints,
     triplets,
 )
+from fem_mbs.system.sizes import variable_sizes
 
 FAR = 4.0
 """A model further away than so many times its extent measures positions from one of its own nodes."""
@@ -163,8 +165,6 @@ class Layout:
         self.free_index = consecutive(self.free_rows)
         self.n_free = len(self.free_rows)
         self.equation = np.where(free, np.cumsum(free) - 1, -1)
-        sizes = [variable.size for _, variable in self.internal_variables]
-        self.weight = np.append(np.tile(np.repeat([1.0 / self.length, 1.0], 3), self.n), np.reciprocal(sizes))
 
     def _make_batches(self, model: ModelDescription) -> None:
         self.batches = [batch_of(g, self.number, ElementBatch) for g in grouped(model.elements)]
@@ -198,6 +198,20 @@ class Layout:
         cells = [*self.components, *self.bending_components]
         reading = [(self.components[k], rows) for k, rows in self.reads]
         return triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
+
+    @cached_property
+    def weight(self) -> Array:
+        """Factors ``(N,)`` that make increments comparable, see :class:`~fem_mbs.system.system.System`."""
+        of_nodes = np.tile(np.repeat([self.length, 1.0], 3), self.n)
+        return 1.0 / np.append(of_nodes, variable_sizes(self, of_nodes))
+
+    def weight_at(self, *states: Array) -> Array:
+        """The same with internal variables ``(k,)`` as large as they are, where that is more."""
+        weight = self.weight.copy()
+        own = weight[6 * self.n :]
+        for u in states:
+            np.minimum(own, 1.0 / np.maximum(np.abs(u), TINY), out=own)
+        return weight
 
     @cached_property
     def blocks(self) -> IntArray:

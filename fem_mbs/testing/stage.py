@@ -148,7 +148,8 @@ def random_motion(system: System, seed: int, pose: RigidMotion = HOME, t: float 
     x = (back[1] + 0.3 * rng.normal(size=(system.n, 3))) @ turn.T
     R = turn @ back[0] @ so3.exp(0.4 * rng.normal(size=(system.n, 3)))
     V, A = rng.normal(size=(2, system.n, 6))
-    u, udot, uddot = rng.normal(size=(3, system.k)) * [variable.size for _, variable in system.internal_variables]
+    sizes = [variable.size or 1.0 for _, variable in system.internal_variables]
+    u, udot, uddot = rng.normal(size=(3, system.k)) * sizes
     order = system.order
     rates = np.where(order > 0, udot, 0.0), np.where(order == 2, uddot, 0.0)
     multipliers = rng.normal(size=system.m)
@@ -233,7 +234,7 @@ class LawTrial:
 
     def sizes(self) -> Array:
         """What counts as large of each component ``(N,)``: 1 for nodes, the size of internal variables."""
-        own = np.array([variable.size for _, variable in self.system.internal_variables], float)
+        own = np.array([variable.size or 1.0 for _, variable in self.system.internal_variables])
         return np.append(np.ones(6 * self.system.n), own)
 
     def names(self) -> list[str]:

@@ -24,10 +24,12 @@ from fem_mbs.elements import (
     Beam,
     BeamSection,
     Bearing,
+    Block,
     Box,
     Bushing,
     Contact,
     CylindricalJoint,
+    FirstOrderActuator,
     FixedJoint,
     FlexibleBody,
     Force,
@@ -37,10 +39,14 @@ from fem_mbs.elements import (
     JointSensor,
     JointSpring,
     JointStop,
+    LeadLag,
     LowPass,
     Maxwell,
     Moment,
+    MultiplierSensor,
+    NodeSensor,
     Plane,
+    PositionMotor,
     PrismaticJoint,
     Ramp,
     Reduction,
@@ -48,10 +54,14 @@ from fem_mbs.elements import (
     RigidBody,
     Rope,
     SampledStateSpace,
+    SpeedMotor,
     SphericalJoint,
     SpringDamper,
+    StateSpace,
+    TransferFunction,
     Vector,
 )
+from fem_mbs.elements.control.linear import LinearBlock
 from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
 from fem_mbs.solution.channels import named_parts, parse, quantities
@@ -311,7 +321,7 @@ def governed(o: Units) -> mbs.Model:
     angle = model.add(JointSensor(model.add(RevoluteJoint(cart, pole, (0, 1, 0), point=(0, 0, 0)))), name="angle")
     gains = np.multiply(-o.N, (60.0, 20.0 / o.s, 8.0 * o.s))
     control = model.add(PID(angle, *gains, filter=0.02 * o.s))
-    model.add(JointActuator(rail, model.add(LowPass(control, 0.01 * o.s, nominal=o.N))))
+    model.add(JointActuator(rail, model.add(LowPass(control, 0.01 * o.s))))
     return model
 
 
@@ -540,7 +550,7 @@ def test_drives_within_steps_have_no_units(rate: float, told: bool, caplog: pyte
 
 @pytest.mark.parametrize("system", [Units(1e3, 1.0, 1.0), Units(1e3, 1.0, 1 / 60), Units(1.0, 1.0, 1 / 3600)])
 def test_eigenvalues_of_controllers(system: Units) -> None:
-    """An arm under a controller has its modes, whatever number the torque is beside 1, the size of a state."""
+    """An arm under a controller has its modes."""
 
     def arm(o: Units) -> mbs.Model:
         model = mbs.Model(gravity=o.g)
@@ -554,3 +564,89 @@ def test_eigenvalues_of_controllers(system: Units) -> None:
         return mbs.modes(arm(o), damped=True).eigenvalues * o.s
 
     np.testing.assert_allclose(values(system), values(Units(1.0, 1.0, 1.0)), rtol=1e-7)
+
+
+def sprung(o: Units) -> tuple[mbs.Model, mbs.Node, PrismaticJoint]:
+    """A slider that falls, with an arm on a soft hinge, and a spring that may bear it."""
+    model = mbs.Model(gravity=o.g)
+    slider, arm = body(model, (0, 0, 0), o), body(model, (0.4, 0, 0), o)
+    rail = model.add(PrismaticJoint(model.ground, slider, (0, 0, 1)))
+    hinge = model.add(RevoluteJoint(slider, arm, (0, 1, 0), point=(0, 0, 0)), name="hinge")
+    model.add(JointSpring(hinge, 30.0 * o.N * o.m, 0.5 * o.N * o.m * o.s))
+    return model, slider, rail
+
+
+def held(model: mbs.Model, slider: mbs.Node, rail: PrismaticJoint, kind: str, o: Units) -> None:
+    """The slider held by what has states, of one kind."""
+    place, speed = model.add(JointSensor(rail)), model.add(JointSensor(rail, "coordinate_rate"))
+    k, c, T, up = 400.0 * o.N / o.m, 40.0 * o.N / o.m * o.s, o.s, (0, 0, -o.m)
+    error, lag, soft = -1.0 * place, 0.02 * o.s, partial(SpringDamper, model.ground, slider, k, c, point_a=up)
+    acceleration = NodeSensor(slider, "acceleration", (0, 0, 1))
+    makes: dict[str, Callable[[], Any]] = {
+        "LowPass": lambda: LowPass(k * error - c * speed, lag),
+        "LeadLag": lambda: LeadLag(error, 0.1 * T, 0.01 * T, gain=k),
+        "TransferFunction": lambda: TransferFunction(error, [c, k], [1e-4 * T * T, lag, 1.0]),
+        "TransferFunction, pole at 0": lambda: TransferFunction(error, [c, k, k / T], [0.01 * T, 1.0, 0.0]),
+        "StateSpace": lambda: StateSpace([error, speed], -50.0 / T, [[50.0 * k / T, -50.0 * c / T]], 1.0),
+        "Block": lambda: Block([error, speed], lambda t, x, u: [(k * u[0] - c * u[1] - x[0]) / lag], initial=[0.0]),
+        "PID": lambda: PID(error, k, 3.0 * k / T, c, filter=0.01 * T),
+        "PID with limits": lambda: PID(error, k, 3.0 * k / T, c, filter=0.01 * T, limits=(-60.0 * o.N, 60.0 * o.N)),
+        "PID with a rate": lambda: PID(error, k, 3.0 * k / T, c, rate=-1.0 * speed),
+        "law": lambda: (soft(), LowPass(lambda t: 30.0 * o.N * np.sin(8.0 * t / T), lag)),
+        "acceleration": lambda: (soft(), LowPass(-0.5 * o.kg * model.add(acceleration), lag)),
+        "reaction": lambda: (soft(), LowPass(0.5 * model.add(MultiplierSensor(model["hinge"], "translation x")), lag)),
+        "Maxwell": lambda: (soft(), Maxwell(model.ground, slider, k, c, point_a=up)),
+        "FirstOrderActuator": lambda: FirstOrderActuator(
+            model.ground, slider, lambda t, length, v: k * (length - o.m) + c * v, lag, point_a=up
+        ),
+        "SpeedMotor": lambda: SpeedMotor(rail, 0.0, 2.0 * c, 2.0 * k),
+        "PositionMotor": lambda: PositionMotor(rail, 0.0, k, 3.0 * k / T, c),
+        "bristles": lambda: (
+            soft(), JointFriction(rail, 0.2, preload=20.0 * o.N, bristle=1e-3 * o.m, stribeck=0.01 * o.m / T)
+        ),
+    }  # fmt: skip
+    made = makes[kind]()
+    for part in made if isinstance(made, tuple) else (made,):
+        model.add(part)
+        if isinstance(part, LinearBlock | Block):
+            model.add(JointActuator(rail, part))
+
+
+KINDS = (
+    "LowPass", "LeadLag", "TransferFunction", "TransferFunction, pole at 0", "StateSpace", "Block", "PID",
+    "PID with limits", "PID with a rate", "law", "acceleration", "reaction", "Maxwell", "FirstOrderActuator",
+    "SpeedMotor", "PositionMotor", "bristles",
+)  # fmt: skip
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_have_no_units(kind: str) -> None:
+    """Equilibria, steps and iterations where a metre, a kilogram and a second are any numbers."""
+    rng, found = np.random.default_rng(KINDS.index(kind)), []
+    for o in (Units(), Units(*np.exp(rng.uniform(-9.0, 9.0, 3)).tolist())):
+        model, slider, rail = sprung(o)
+        held(model, slider, rail, kind, o)
+        # at rest loads do not follow the time, and friction is not told
+        rest = [] if kind in ("law", "bristles") else mbs.statics(model, ramp=False).x[-1] / o.m
+        fixed = mbs.simulate(model, 0.05 * o.s, 0.01 * o.s)
+        varied = mbs.simulate(model, 0.1 * o.s, mbs.VariableStep(1e-2))
+        counts = np.array([fixed.stats.newton_iterations.sum(), len(varied.t)])
+        found.append([rest, fixed.x / o.m, varied.x[-1] / o.m, counts])
+    *results, counts = zip(*found, strict=True)
+    np.testing.assert_allclose(*counts, rtol=0.05, atol=1)
+    for one, other in results:
+        np.testing.assert_allclose(other, one, rtol=0, atol=1e-7)
+
+
+def test_equilibria_with_large_torques_end() -> None:
+    """In the millimetres, milliseconds and grams in which a torque of a kilonewton metre is 1e9."""
+    angles = []
+    for o in (Units(), Units(1e3, 1e3, 1e3)):
+        model = mbs.Model(gravity=o.g)
+        arm = body(model, (0.4, 0, 0), o)
+        hinge = model.add(RevoluteJoint(model.ground, arm, (0, 1, 0), point=(0, 0, 0)))
+        held = model.add(TransferFunction(model.add(JointSensor(hinge)), [-15.0 * o.N * o.m], [0.02 * o.s, 1.0]))
+        model.add(JointActuator(hinge, held))
+        angles.append(mbs.statics(model).angle(hinge)[-1])
+    assert angles[1] == pytest.approx(angles[0], rel=1e-7)

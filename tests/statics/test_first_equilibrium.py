@@ -18,9 +18,11 @@ from fem_mbs.elements import (
     Force,
     JointActuator,
     JointSensor,
+    Moment,
     PrismaticJoint,
     RevoluteJoint,
     RigidBody,
+    SpeedMotor,
     SphericalJoint,
 )
 
@@ -241,3 +243,21 @@ def test_arms_with_controllers_in_any_units(metre: float, second: float, caplog:
     run = mbs.simulate(model, 0.1 * second, 0.01 * second, initial=rest.state(-1))
     np.testing.assert_allclose(run.x[-1], rest.x[-1], rtol=0, atol=1e-9 * metre)
     assert not caplog.records
+
+
+def test_a_motor_holds_a_load_by_the_integral_of_its_speed() -> None:
+    """Which is how far it has yielded; about rest and about a steady rotation it has the modes of its equations."""
+    exact = np.roots([0.1, 2.0, 8.0])
+    for speed in (0.0, 30.0):
+        model = mbs.Model(gravity=(0, 0, 0))
+        rotor = model.add_node((0, 0, 0))
+        model.add(RigidBody(rotor, 1.0, (0.1, 0.1, 0.1)))
+        hinge = model.add(RevoluteJoint(model.ground, rotor, (0, 0, 1)))
+        motor = model.add(SpeedMotor(hinge, speed, 2.0, 8.0))
+        model.add(Moment(rotor, (0, 0, 5.0)))
+        rest = mbs.steady_rotation(model, (0, 0, speed)) if speed else mbs.statics(model)
+        assert rest.internal_variables(motor, "integral")[-1] == pytest.approx(-5.0 / 8.0)
+        if not speed:
+            assert rest.angle(hinge)[-1] == pytest.approx(5.0 / 8.0)
+        found = mbs.modes(model, state=rest.state(-1), damped=True).eigenvalues
+        np.testing.assert_allclose(np.sort(found.real), [*np.sort(exact), 0.0], atol=1e-9)
