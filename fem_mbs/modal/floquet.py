@@ -193,7 +193,7 @@ def _periodic(linear: LinearModel, most: int, label: str) -> PeriodicEquations:
     half = len(Z) == 1 and not some[:, 1::2].any()
     series, turn = series[:, ::2] if half else series, 2.0 * np.pi / speed
     velocity = np.append(motion.V, motion.udot)[system.free_rows] * system.weight[system.free_rows]
-    turning = np.linalg.lstsq(Z[0, :, :q], velocity)[0]
+    turning = np.asarray(np.linalg.lstsq(Z[0, :, :q], velocity)[0], float)
     basis, units = np.concatenate(parts[carried, :, :q], axis=1), 1.0 / system.weight[system.free_rows]
     mass = basis.conj().T @ (sum(own.matrices[0] for own in seen) @ basis) / angles
     return PeriodicEquations(series, turn / (1 + half), q, states, harmonics, units[:, None] * basis, mass, turning)

@@ -632,7 +632,7 @@ def test_states_have_no_units(kind: str) -> None:
         fixed = mbs.simulate(model, 0.05 * o.s, 0.01 * o.s)
         varied = mbs.simulate(model, 0.1 * o.s, mbs.VariableStep(1e-2))
         counts = np.array([fixed.stats.newton_iterations.sum(), len(varied.t)])
-        found.append([rest, fixed.x / o.m, varied.x[-1] / o.m, counts])
+        found.append([rest, fixed.x[-1] / o.m, varied.x[-1] / o.m, counts])
     *results, counts = zip(*found, strict=True)
     np.testing.assert_allclose(*counts, rtol=0.05, atol=1)
     for one, other in results:
