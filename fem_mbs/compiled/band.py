@@ -28,8 +28,6 @@ correction is off by some 1e-5 of itself then."""
 SHARE = 1e-7
 """Of the largest diagonal so far, in what pivots are measured by: what has next to no inertia, as the rotation of a
 point mass on a joint, is rounding beside others, however small it is."""
-AHEAD = 40
-"""So many columns before they are needed a solution asks for them: large matrices come from far."""
 B = 4
 """Columns that a solution takes at a time, and factors are made in multiples of."""
 
@@ -226,7 +224,6 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
 
     with text.loop(0, "%n", [text.load("%y", k, vector) for k in every], B) as (j, window):
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
-        text.ask(column, AHEAD * ld, (AHEAD + B) * ld)
         window = [*window, *(text.load(here, W + k, vector) for k in range(0, B, V))]
         unknown = solved(column, here, [text.lane(window, c) for c in range(B)], lower=True)
         go_on("fsub", window, B, taken(column, B, unknown))
@@ -234,7 +231,6 @@ def _solve(text: Text, W: int, width: int) -> None:  # noqa: N803
     with text.loop(0, "%n", len(every) * ["zeroinitializer"], B) as (k, window):
         j = text(f"sub i64 {last}, {k}")
         here, column = text.at("%y", j), text.at("%lu", text.times(j, ld))
-        text.ask(column, -AHEAD * ld, (B - AHEAD) * ld)
         left = [text(f"fsub double {text.load(here, c)}, {text.lane(window, W - B + c)}") for c in range(B)]
         go_on("fadd", zeros + window, V * len(zeros) - B, taken(column, -W, solved(column, here, left, lower=False)))
     with text.loop(0, "%n") as (k, _):

@@ -105,12 +105,6 @@ class Text:
         self.declared.add("declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
 
-    def ask(self, base: str, begin: int, end: int) -> None:
-        """Have numbers that are needed soon come near: of every line of the cache one."""
-        self.declared.add("declare void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        for place in range(begin, end, 8):
-            self.do(f"call void @llvm.prefetch.p0(ptr {self.at(base, place)}, i32 0, i32 3, i32 1)")
-
     # vectors
 
     def spread(self, value: str) -> str:
