@@ -66,7 +66,7 @@ class History:
         instant: Instant | None = None,
         before: Mapping[int, State] = MappingProxyType({}),
     ) -> None:
-        self.system, self.t, self.instant, self.before = system, read_only(np.asarray(t)), instant, dict(before)
+        self.system, self.t, self.instant, self.before = system, read_only(np.asarray(t)), instant, before or {}
         self._arrays = {
             name: read_only(array) if isinstance(array, np.ndarray) else array for name, array in arrays.items()
         }

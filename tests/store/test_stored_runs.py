@@ -20,6 +20,7 @@ from fem_mbs import Solution, State
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.elements import Bushing, Force, RevoluteJoint, RigidBody
 from fem_mbs.files.store import recorder
+from fem_mbs.files.store.database import Database
 from fem_mbs.files.store.save import Steps
 from fem_mbs.solution import turns
 from fem_mbs.solution.channels import columns
@@ -217,8 +218,8 @@ def test_functions_of_a_script(tmp_path: Path) -> None:
     assert_same(mbs.resume(copy, machine()), memory)
 
 
-def test_what_jumps_between_the_steps_of_a_file(tmp_path: Path) -> None:
-    """A file knows what was just before a jump, also that of a run that was saved, or joined."""
+def test_what_jumps_between_the_steps_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file knows what was just before a jump, also that of a run that was saved, or joined; it is read when asked."""
     model = mbs.Model()
     node = model.add_node((0, 0, 0), name="stone")
     model.add(RigidBody(node, 2.0, (1, 1, 1)))
@@ -235,6 +236,11 @@ def test_what_jumps_between_the_steps_of_a_file(tmp_path: Path) -> None:
     again = mbs.load(mbs.load(path).save(tmp_path / "again"))
     for own in (run, mbs.load(tmp_path / "run"), mbs.load(path), again, joined):
         assert np.allclose([own(t).vdot[-1, 0] for t in (0.0999, 0.1, 0.1001)], [0.0, 10.0, 10.0], atol=1e-9)
+    read, content = list[tuple[str, int]](), Database.content
+    monkeypatch.setattr(Database, "content", lambda *given: read.append(given[1:]) or content(*given))
+    loaded = mbs.load(path)
+    assert min(number for _, number in read) == 0 and len(loaded.history.before) == 1
+    assert loaded(0.0999).vdot[-1, 0] == pytest.approx(0.0, abs=1e-9) and min(number for _, number in read) < 0
 
 
 def test_another_method_is_refused(tmp_path: Path) -> None:
