@@ -3,7 +3,7 @@
 Inputs are gathered lane by lane into a buffer, the line is worked off in vectors, and results are scattered. All three
 are cut into functions of so many operations that compiling takes a time in proportion to their number; what one part of
 the line leaves for another stays in the buffer. There is no fused multiply-add, so that results do not depend on the
-processor but for the last digit of functions, which are those of the C library, for all lanes where it has such.
+processor but for the last digit of functions, which are those of the C library.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from fem_mbs.compiled.machine import Text, of_vectors
+from fem_mbs.compiled.machine import Text
 from fem_mbs.compiled.tape import Guard, Tape
 
 PART = 500
@@ -285,9 +285,6 @@ def _operation(text: Text, name: str, given: list[str]) -> str:
         return text(f"select <{lanes} x i1> {first}, {vector} {given[0]}, {vector} {given[1]}")
     if name in VECTOR:
         return text.call(vector, f"{VECTOR[name]}.v{lanes}f64", (vector, given[0]))
-    if lanes > 1 and (of_all := of_vectors()):
-        own = of_all.format(arguments="v" * len(given), name=name)
-        return text.call(vector, own, *((vector, operand) for operand in given))
     result = "undef"
     for lane in range(lanes):
         own = text.call("double", name, *(("double", text.lane([operand], lane)) for operand in given))

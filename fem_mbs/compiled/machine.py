@@ -222,18 +222,6 @@ def lanes() -> int:
 
 
 @cache
-def of_vectors() -> str:
-    """How the C library names its functions of all lanes, of ``sin`` for one; empty where it has none (glibc 2.35)."""
-    features = _llvm().get_host_cpu_features()
-    registers = "e" if features.get("avx512f") else "d" if features.get("avx2") else "c" if features.get("avx") else "b"
-    try:
-        assert ctypes.CDLL("libmvec.so.1", ctypes.RTLD_GLOBAL)._ZGVbN2vv_atan2
-    except (OSError, AttributeError):
-        return ""
-    return f"_ZGV{registers}N{lanes()}{{arguments}}_{{name}}"
-
-
-@cache
 def kernel(text: str, opt: int = 2) -> Callable[[int, int, int], int]:
     """The compiled ``kernel`` of LLVM text; ``opt`` 0 is compiled many times faster, and runs half as fast."""
     with _ONE_AT_A_TIME:
