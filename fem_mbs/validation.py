@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,7 +14,7 @@ from typing import Any
 from fem_mbs import benchmarks
 from fem_mbs.benchmarks.case import CASES, Case, Quantity
 from fem_mbs.contracts import writable
-from fem_mbs.errors import ModelError
+from fem_mbs.errors import ModelError, progress_bar
 
 for _module in iter_modules(benchmarks.__path__):  # each enrols its cases
     import_module(f"{benchmarks.__name__}.{_module.name}")
@@ -56,7 +55,8 @@ def _run(cases: Sequence[Case], quiet: bool) -> list[dict[str, Any]]:
     results = []
     if not quiet:
         print(HEADER)
-    for case in _progress(cases):
+    show = progress_bar(None, 0.0, len(cases), "validate", "case")
+    for case in cases:
         begun = time.perf_counter()
         quantities = case.run()
         seconds = time.perf_counter() - begun
@@ -65,6 +65,10 @@ def _run(cases: Sequence[Case], quiet: bool) -> list[dict[str, Any]]:
             print(f"\n{case.name} ({case.kind}, {seconds:.1f} s): {case.summary}")
             for quantity in quantities:
                 print(line(quantity))
+        if show is not None:
+            show(len(results))
+    if show is not None:
+        show(None)
     if not quiet:
         every = [quantity for result in results for quantity in result["quantities"]]
         failed = [quantity for quantity in every if not quantity.passed]
@@ -78,15 +82,6 @@ def line(quantity: Quantity) -> str:
         f"  {quantity.name:42}{quantity.value:16.8g}{quantity.reference:16.8g}{quantity.deviation:11.1e}"
         f"{quantity.tolerance:10.1e}  {'ok' if quantity.passed else 'FAILED':7}  {quantity.source}"
     )
-
-
-def _progress(cases: Sequence[Case]) -> Any:
-    """The cases, behind a progress bar where there is one and someone to see it."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return cases
-    return tqdm(cases, unit="case", file=sys.stderr, disable=not sys.stderr.isatty(), leave=False)
 
 
 def _write(results: Sequence[dict[str, Any]], file: str) -> None:
