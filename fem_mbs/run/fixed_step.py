@@ -90,6 +90,22 @@ def _number(branches: Array | None) -> int:
     return -1 if branches is None else crc32(branches.tobytes())
 
 
+def _tried_again(memory: FixedStepMemory, h: float, of_nodes: float, error: float, kinks: Kinks) -> dict[str, Any]:
+    """What changes where a first step is tried again, with errors as if it were whole; nothing where it is not.
+
+    It is halved while functions of users bend in it, until its error falls; then it is as long as before.
+    """
+    tried = memory.tried
+    smooth = bool(tried) and FALLS[0] * tried[-1] < of_nodes < FALLS[1] * tried[-1]
+    share = (h / memory.h) ** memory.order
+    if not smooth and (tried or _excess(share * of_nodes, 0.0, kinks.speed() * h) <= 1.0):
+        return {}
+    if kinks.bend():
+        return {"tried": (*tried, of_nodes), "halvings": memory.halvings + 1}
+    whole = memory.halvings - len(tried)
+    return {"usual": max(*tried, error), "halvings": whole, "speed": kinks.speed()} if smooth else {}
+
+
 @dataclass(frozen=True)
 class FixedStep(StepControl):
     """Steps of ``h`` s, the last one cut to end with the run; between jumps, equal steps of at most ``h``.
@@ -198,30 +214,28 @@ class FixedStep(StepControl):
 
     def _across(self, memory: FixedStepMemory, h: float, error: float, kinks: Kinks) -> tuple[bool, dict[str, Any]]:
         """Whether a step passes that may have crossed a kink, and what changes in the memory."""
-        changes: dict[str, Any]
         of_nodes, error = kinks.errors(error)
         branches, share = _number(kinks.branches), (h / memory.h) ** memory.order
         first, crossed = memory.usual < 0.0, branches != memory.branches
+        asks = len(kinks.system.watched) > len(kinks.system.kinked)
+        if first and asks and not (memory.part or crossed):
+            if again := _tried_again(memory, h, of_nodes / share, error / share, kinks):
+                return False, again
         sudden = not first and error > max(SUDDEN * share * memory.usual, LEAST)
         young = sudden and error < GROSS and kinks.speed() > YOUNG * memory.speed
-        if first and len(kinks.system.watched) > len(kinks.system.kinked) and not (memory.part or crossed):
-            tried, now = memory.tried, of_nodes / share
-            smooth = bool(tried) and FALLS[0] * tried[-1] < now < FALLS[1] * tried[-1]
-            if smooth or not tried and _excess(of_nodes, 0.0, kinks.speed() * h) > 1.0:
-                if kinks.bend():
-                    return False, {"tried": (*tried, now), "halvings": memory.halvings + 1}
-                if smooth:
-                    whole = memory.halvings - len(tried)
-                    return False, {"usual": max(*tried, error / share), "halvings": whole, "speed": kinks.speed()}
-        if not (memory.part or crossed or sudden and not young or first and memory.tried):
-            changes = {"branches": branches, "usual": error / share, "rough": False}
-            if not first:
-                changes["usual"] = max(changes["usual"], FADING * memory.usual)
-            if first or sudden or memory.target % SEEN == 0:
-                changes["speed"] = max(memory.speed, kinks.speed())
-            return True, changes
-        speed = max(memory.speed, kinks.speed())
-        shortest = SHORTEST * memory.h
+        if memory.part or crossed or sudden and not young or first and memory.tried:
+            return self._in_parts(memory, h, of_nodes, error, branches, max(memory.speed, kinks.speed()))
+        usual = max(error / share, FADING * memory.usual)
+        changes = {"branches": branches, "usual": usual, "rough": False}
+        if first or sudden or memory.target % SEEN == 0:
+            changes["speed"] = max(memory.speed, kinks.speed())
+        return True, changes
+
+    def _in_parts(
+        self, memory: FixedStepMemory, h: float, of_nodes: float, error: float, branches: int, speed: float
+    ) -> tuple[bool, dict[str, Any]]:
+        """The same of a step across a kink, or of a part of one: the length of the next follows its error."""
+        share, shortest, crossed = (h / memory.h) ** memory.order, SHORTEST * memory.h, branches != memory.branches
         is_long = h > (1.0 + 2.0 * LEFT_OVER) * shortest  # to which a whole number of parts leads
         if self.narrow and crossed and is_long and error > share * LEAST and memory.crept < CREPT:
             return False, {"part": max(0.5 * h, shortest)}
@@ -234,16 +248,13 @@ class FixedStep(StepControl):
         if excess > 1.0 and is_long:
             return False, {"part": max(part, shortest)}
         coarse = memory.coarse + (of_nodes / h if excess > 1.0 else 0.0)
-        part = part if part < memory.h else 0.0
-        # what lasts for some steps is no kink
         usual = ALLOWED
-        if not first:
+        if memory.usual >= 0.0:  # what lasts for some steps is no kink
             lasts = h / memory.h if crossed else max(h / memory.h, ALIKE)
             usual = min(max(error / share, memory.usual), memory.usual * LASTING**lasts)
-        rough = excess > TINY
         crept = memory.crept + 1 if h < SLOW * memory.h else 0
-        changes = {"branches": branches, "speed": speed, "part": part, "coarse": coarse, "usual": usual, "rough": rough}
-        return True, changes | {"crept": crept}
+        changes = {"branches": branches, "speed": speed, "part": part if part < memory.h else 0.0, "coarse": coarse}
+        return True, changes | {"usual": usual, "rough": excess > TINY, "crept": crept}
 
     def across_kink(self, memory: FixedStepMemory) -> bool:
         return memory.rough
