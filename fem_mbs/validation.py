@@ -52,7 +52,7 @@ def _choose(cases: Sequence[Case], names: Sequence[str], slow: bool) -> list[Cas
 
 
 def _run(cases: Sequence[Case], quiet: bool) -> list[dict[str, Any]]:
-    results = []
+    results = list[dict[str, Any]]()
     if not quiet:
         print(HEADER)
     show = progress_bar(None, 0.0, len(cases), "validate", "case")
