@@ -77,7 +77,7 @@ def pendulums(group: str = "SE3") -> mbs.Model:
     return model
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_contacts_that_close_are_those_of_numpy(monkeypatch, fast: Path) -> None:
     """Beside joints and compiled batches: in steps their forces stand behind the multipliers."""
 
@@ -364,7 +364,7 @@ def test_where_nothing_can_be_written_nothing_is_kept(fast: Path, monkeypatch: p
     assert mbs.simulate(pendulums(), t_end=0.01, step=0.005).stats.compiled
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_kernels_on_disk_are_bounded(fast: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "LARGEST", 60_000)
     mbs.simulate(ruler(), t_end=0.01, step=0.005)
@@ -386,7 +386,7 @@ print(solution.stats.compiled, solution.position(node)[-1].tolist())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_many_processes_fill_one_folder(fast: Path) -> None:
     command = [sys.executable, "-c", SCRIPT]
     processes = [subprocess.Popen(command, env=dict(os.environ), stdout=subprocess.PIPE) for _ in range(32)]

@@ -111,7 +111,7 @@ def hinged(seed: int) -> mbs.Model:
         (lambda: top_on_joint(group="SE3"), mbs.VariableStep(local_error=1e-4), "1"),
     ],
 )
-@pytest.mark.slow
+@pytest.mark.ci
 def test_a_run_cut_anywhere_goes_on_to_the_bit(make, step, kernels: str, monkeypatch, fast: Path) -> None:
     """What is recorded anew, and the first step after a cut, are those of the run that was never cut."""
     monkeypatch.setenv("FEM_MBS_FAST", kernels)
@@ -130,7 +130,7 @@ def test_a_run_cut_anywhere_goes_on_to_the_bit(make, step, kernels: str, monkeyp
             np.testing.assert_array_equal(getattr(rest.history, name), getattr(full.history, name)[steps:], name)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_steps_of_variable_length_are_those_of_numpy(monkeypatch, fast: Path) -> None:
     """A change of the step asks for the last matrix, which kernels have made."""
     step = mbs.VariableStep(tolerance=1e-5)
@@ -139,7 +139,7 @@ def test_steps_of_variable_length_are_those_of_numpy(monkeypatch, fast: Path) ->
     same(compiled, plain)
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_closed_loops_are_eliminated_in_any_place(monkeypatch, fast: Path) -> None:
     """The order of the pivots holds around a whole turn of the crank."""
     calls = []
@@ -205,7 +205,7 @@ def spinning_last() -> mbs.Model:
 
 
 @pytest.mark.parametrize("make", [driven_beams, falling_beam, hanging_chain, rolling])
-@pytest.mark.slow
+@pytest.mark.ci
 def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], monkeypatch, fast: Path) -> None:
     calls: list[bool] = []
     monkeypatch.setattr(program, "LARGE", 20)
@@ -230,7 +230,7 @@ def counted(method: Callable[..., Any], calls: list[bool]) -> Callable[..., Any]
 @pytest.mark.parametrize(
     ("make", "h"),
     [(top_on_joint, 1e-3), (double_pendulum, 1e-3), (lambda: hinged(2), 1e-3), (lambda: falling_beam(), 0.01)]
-    + [pytest.param(lambda: driven_beams(), 0.01, marks=pytest.mark.slow)],
+    + [pytest.param(lambda: driven_beams(), 0.01, marks=pytest.mark.ci)],
 )
 def test_what_a_step_asks_for_may_come_in_one_call(make: Any, h: float, monkeypatch, fast: Path) -> None:
     """To the bit as call by call, also where a kernel in between takes another branch, or the step asks for less."""
@@ -439,7 +439,7 @@ def test_other_threads_see_nothing_of_a_recording(monkeypatch, fast: Path) -> No
         kept()
 
 
-@pytest.mark.slow
+@pytest.mark.ci
 def test_models_run_in_threads_as_one_by_one(fast: Path) -> None:
     """Each is recorded while others are built and run."""
 
