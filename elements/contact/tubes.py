@@ -90,8 +90,9 @@ def nearest_places(
 ) -> tuple[Way, Array, BoolArray]:
     """Of ``n`` pairs of curves, in ``r`` parts of a each: the way, all along the pieces, and whether a place is held.
 
-    A place ``u = piece + s`` is held at an end of what it may be in, beyond which it would be nearer, and where all are
-    as near. Newton's steps are shorter where they do not come nearer, and along the slopes where nothing is convex.
+    A place ``u = piece + s`` is held at an end of what it may be in, beyond which it would be nearer, and where all
+    places are as near. Steps of Newton's method are shorter where they do not come nearer, and along the slopes where
+    the square of the distance is not convex.
 
     Parameters
     ----------
@@ -105,16 +106,21 @@ def nearest_places(
         What places may be in: curve, low or high.
     """
     low, high = np.moveaxis(within, -1, 0)
-    u = _samples(knots, parts, within)
+    u, tiny = _samples(knots, parts, within), ROUNDING * parts[-1]
     at = _way(knots, closed, u)
     for _ in range(ITERATIONS):
-        first, second, mixed, steep, _ = _slopes(at, u, low, high)
-        flat = (_flatness(second, mixed, steep) <= PARALLEL)[..., None]
-        curved = newton_step(first, np.where(flat, 1.0, second), np.where(flat[..., 0], 0.0, mixed))
-        # along parallel curves each place goes half of the way: both of them the whole way would pass each other
-        step = np.clip(np.where(flat, -0.5 * first / steep, curved), -FARTHEST, FARTHEST)
+        step, first = _step(at, held := low == high)
+        if (out := (u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)).any():
+            # of two at their ends one may go back along its curve
+            step, _ = _step(at, held | out & ((first * step < 0.0) | ~out.all(axis=-1, keepdims=True)))
+            step[(u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)] = 0.0
+        # as a whole: along a valley between curves that are almost parallel both places go together
+        room = np.where(step < 0.0, low - u, high - u) / np.where(step == 0.0, 1.0, step)
+        room = np.minimum(np.where(step == 0.0, 1.0, room), FARTHEST / np.maximum(np.abs(step), FARTHEST))
+        step = step * room.min(axis=-1, keepdims=True)
         for _ in range(HALVINGS):
-            new = np.clip(u + step, low, high)
+            new = u + step
+            new = np.where(new - low <= tiny, low, np.where(high - new <= tiny, high, new))
             ahead = _way(knots, closed, new)
             farther = np.vecdot(ahead.y, ahead.y) > np.vecdot(at.y, at.y)
             farther &= np.abs(step).max(axis=-1) > SURE
@@ -122,19 +128,30 @@ def nearest_places(
                 break
             step = np.where(farther[..., None], 0.5 * step, step)
         moved, u, at = np.abs(new - u).max(initial=0.0), new, ahead
-        if moved <= ROUNDING * parts[-1]:
+        if moved <= tiny:
             break
-    _, second, mixed, steep, held = _slopes(at, u, low, high)
+    first = SIGNS * np.vecdot(at.slope, at.y[..., None, :])
+    held = (u <= low) & (first > 0.0) | (u >= high) & (first < 0.0) | (low == high)
+    _, second, mixed, steep = _slopes(at, held)
     held |= second <= PARALLEL * steep
     held[..., 1] |= _flatness(second, mixed, steep) <= PARALLEL
     return at, u, held
 
 
-def _slopes(at: Way, u: Array, low: Array, high: Array) -> tuple[Array, Array, Array, Array, BoolArray]:
-    """Derivatives of half the square of the distance, squares of the slopes, and which places are at their ends."""
-    first = SIGNS * np.vecdot(at.slope, at.y[..., None, :])
-    held = (u <= low) & (first > 0.0) | (u >= high) & (first < 0.0) | (low == high)
-    return *derivatives(at.y, at.slope, at.bend, held), np.where(held, 1.0, np.vecdot(at.slope, at.slope)), held
+def _step(at: Way, held: BoolArray) -> tuple[Array, Array]:
+    """Of both places, none of those that are held, and the first derivatives."""
+    first, second, mixed, steep = _slopes(at, held)
+    lengths = np.sqrt(steep)
+    bent = np.eye(2) * second[..., None] + np.eye(2)[::-1] * mixed[..., None, None]
+    w, axes = np.linalg.eigh(bent / (lengths[..., None] * lengths[..., None, :]))
+    sure = np.abs(w) > PARALLEL
+    of_axes = np.where(sure, np.vecmat(first / lengths, axes), 0.0) / np.where(sure, np.abs(w), 1.0)
+    return -np.matvec(axes, of_axes) / lengths, first
+
+
+def _slopes(at: Way, held: BoolArray) -> tuple[Array, Array, Array, Array]:
+    """Derivatives of half the square of the distance, and squares of the slopes."""
+    return *derivatives(at.y, at.slope, at.bend, held), np.where(held, 1.0, np.vecdot(at.slope, at.slope))
 
 
 def _samples(knots: list[Array], parts: IntArray, within: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from motions import closing_about_contacts
-from scipy.optimize import minimize
+from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
@@ -123,19 +123,46 @@ def test_the_gap_is_the_least_distance_of_two_curves() -> None:
         np.testing.assert_allclose(n[0], -n[1], rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 50.0])
-def test_lines_that_are_parallel_are_as_far_apart_in_any_unit(size: float) -> None:
-    """No place is nearer than others: the one on b is held where the search has led."""
-    along, across, _ = size * Rotation.random(None, np.random.default_rng(0)).as_matrix()
+def curves(rng: Any, bent: float, turned: float) -> list[Array]:
+    """Two of a few pieces each, bent and turned against each other by about so much."""
+    size, own = 10.0 ** rng.uniform(-3, 2), Rotation.random(None, rng).as_matrix().T
+    knots = []
+    for start, way in ((0.0, 1.0), (rng.uniform(-1.0, 3.0), rng.choice([-1.0, 1.0]) * rng.uniform(0.3, 1.2))):
+        count = rng.integers(1, 5)
+        points = np.array([start, 0.2 * bool(start), 0.0]) + np.outer(np.arange(count + 1), [way, 0.0, 0.0])
+        ends = np.stack([points, np.tile([way, 0.0, 0.0], (count + 1, 1))], axis=1)
+        ends = size * (ends + bent * rng.normal(size=ends.shape)) @ own
+        knots.append(np.concatenate([ends[:-1], ends[1:]], axis=1)[None])
+        own = own @ Rotation.from_rotvec(turned * rng.normal(size=3)).as_matrix()
+    return knots
 
-    def line(start: Array, pieces: int, way: Array) -> Array:
-        return np.array([[[start + k * way, way, start + (k + 1) * way, way] for k in range(pieces)]])
 
-    knots = [line(np.zeros(3), 3, along), line(0.2 * across + 0.37 * along, 4, 0.7 * along)]
-    within = np.array([[[[0.0, 3.0], [0.0, 4.0]]]])
-    at, _, held = nearest_places(knots, np.zeros((1, 2), np.bool_), np.array([0, 3]), within)
-    assert np.linalg.norm(at.y) == pytest.approx(0.2 * size, rel=1e-12)
-    assert held[0, 0].tolist() == [False, True]
+def test_lines_however_parallel_are_as_far_apart_as_segments_are() -> None:
+    """By least squares within bounds, in any unit; of parallels no place is nearest, and that on b is held."""
+    for seed, turned in enumerate((0.0, 1e-12, 1e-3, 1e-2, 0.1, 1.0) * 12):
+        knots = curves(np.random.default_rng(seed), 0.0, turned)
+        counts = [own.shape[1] for own in knots]
+        within = np.array([[[[0.0, count] for count in counts]]])
+        at, _, held = nearest_places(knots, np.zeros((1, 2), np.bool_), np.array([0, counts[0]]), within)
+        ways = np.stack([counts[0] * knots[0][0, 0, 1], -counts[1] * knots[1][0, 0, 1]], axis=1)
+        apart, scale = knots[1][0, 0, 0] - knots[0][0, 0, 0], np.abs(ways).max()
+        best = lsq_linear(ways / scale, apart / scale, (0.0, 1.0), method="bvls", tol=1e-15).x
+        least = np.linalg.norm(ways @ best - apart)
+        assert np.linalg.norm(at.y) == pytest.approx(least, rel=1e-6)
+        assert held[0, 0].any() or turned > 1e-12
+
+
+def test_places_of_curves_that_are_bent_are_nearest_or_at_ends() -> None:
+    """Neither way the distance falls: first derivatives are rounding or point beyond the ends."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        knots = curves(rng, 10.0 ** rng.uniform(-5, -0.5), 10.0 ** rng.uniform(-4, 0.2))
+        high = np.array([own.shape[1] for own in knots])
+        within = np.stack([0.0 * high, high], axis=-1)[None, None]
+        at, u, _ = nearest_places(knots, np.zeros((1, 2), np.bool_), np.array([0, high[0]]), within)
+        first = np.vecdot(at.slope, at.y[..., None, :]) * [-1.0, 1.0] / np.vecdot(at.slope, at.slope)
+        beyond = (u <= 0.0) & (first > 0.0) | (u >= high) & (first < 0.0)
+        np.testing.assert_allclose(np.where(beyond, 0.0, first), 0.0, rtol=0, atol=1e-9)
 
 
 def test_a_ball_is_a_capsule_without_length() -> None:
