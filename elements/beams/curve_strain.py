@@ -177,7 +177,7 @@ class HalfWayFrame(NodeFrame):
         """How ``e`` follows the nodes, ``(n, 6, 6q)``."""
         operator = se3.InverseTangent.of(self.e)
         forward = operator.value
-        parts = [(operator.A - forward)[:, None] @ self.a.shares, forward[:, None] @ self.b.shares]
+        parts = [operator.back[:, None] @ self.a.shares, forward[:, None] @ self.b.shares]
         return np.concatenate(parts, axis=1).swapaxes(1, 2).reshape(len(self.e), 6, -1)
 
 
@@ -206,7 +206,7 @@ class RelativeCoordinates:
         turn = np.maximum(self.operator.phi_squared.max(axis=1), of.turn)
         check_turn(turn.reshape(-1, len(owners)), owners)
         self.d, self.inverse = self.operator.d, self.operator.value
-        self.back = self.operator.A - self.inverse
+        self.back = self.operator.back
         """``-T^-1(-d)``, by which coordinates follow the middle."""
         self._places = [(slice(6 * i, 6 * i + 6), slice(6 * k, 6 * k + 6)) for i, k in enumerate(of.nodes)]
         """Of increments of the frames that the middle follows, among these and among all."""

@@ -56,46 +56,48 @@ class Inertia:
 
     def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
         """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
-        R, A = motion.R.take(self.nodes, 0), motion.A.take(self.nodes, 0)
-        Omega = (motion.momentum or motion).V[:, 3:].take(self.nodes, 0)
+        matmul, matvec, vecmat, stored = so3.PRODUCTS[len(self.nodes) >= so3.MANY]
+        R, A = stored(motion.R.take(self.nodes, 0)), stored(motion.A.take(self.nodes, 0))
+        Omega = stored((motion.momentum or motion).V[:, 3:].take(self.nodes, 0))
         acceleration, Omega_dot, centrifugal = A[..., :3], A[..., 3:], None
         # quadratic in Omega is half of its derivative, times Omega
-        gyroscopic = np.matvec(self._per_spin, Omega).reshape(self.J.shape)
+        gyroscopic = matvec(self._per_spin, Omega).reshape(self.J.shape)
         if self.eccentric:
             spin = so3.skew(Omega)
-            centrifugal = -so3.skew(np.matvec(spin, self.center)) - spin @ self.skew_center
-            acceleration = acceleration - np.matvec(self.skew_center, Omega_dot) + 0.5 * np.matvec(centrifugal, Omega)
-        force = np.vecmat(self.masses @ (np.matvec(R, acceleration) - motion.gravity), R)
-        moment = np.matvec(self.J, Omega_dot) + np.matvec(gyroscopic, 0.5 * Omega)
+            centrifugal = -so3.skew(matvec(spin, self.center)) - matmul(spin, self.skew_center)
+            acceleration = acceleration - matvec(self.skew_center, Omega_dot) + 0.5 * matvec(centrifugal, Omega)
+        force = vecmat(matmul(self.masses, matvec(R, acceleration) - motion.gravity), R)
+        moment = matvec(self.J, Omega_dot) + matvec(gyroscopic, 0.5 * Omega)
         if self.eccentric:
-            moment = moment + np.matvec(self.skew_center, force)
+            moment = moment + matvec(self.skew_center, force)
         context = InertiaContext(R, acceleration, force, gyroscopic, centrifugal)
         return np.concatenate([force, moment], axis=-1), context
 
     def rate_force(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
         """Changes ``(n, p, 6)`` of the forces with velocities and accelerations ``(n, p, 6)``."""
-        d_Omega, acceleration, d_Omega_dot = dV[..., 3:], dA[..., :3], dA[..., 3:]
+        matmul, matvec, vecmat, stored = so3.PRODUCTS[len(self.nodes) >= so3.MANY]
+        d_Omega, dA = stored(dV[..., 3:]), stored(dA)
+        acceleration, d_Omega_dot = dA[..., :3], dA[..., 3:]
         if context.centrifugal is not None:
-            acceleration = (
-                acceleration - np.matvec(self.skew_center, d_Omega_dot) + np.matvec(context.centrifugal, d_Omega)
-            )
-        force = np.vecmat(self.masses @ np.matvec(context.R, acceleration), context.R)
-        moment = np.matvec(self.J, d_Omega_dot) + np.matvec(context.gyroscopic, d_Omega)
+            acceleration = acceleration - matvec(self.skew_center, d_Omega_dot) + matvec(context.centrifugal, d_Omega)
+        force = vecmat(matmul(self.masses, matvec(context.R, acceleration)), context.R)
+        moment = matvec(self.J, d_Omega_dot) + matvec(context.gyroscopic, d_Omega)
         if context.centrifugal is not None:
-            moment = moment + np.matvec(self.skew_center, force)
+            moment = moment + matvec(self.skew_center, force)
         return np.concatenate([force, moment], axis=-1)
 
     def tangent(self, context: InertiaContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
+        matmul, *_, stored = so3.PRODUCTS[len(self.nodes) >= so3.MANY]
         # angular velocities and accelerations depend on the rotation increments alone
-        d_Omega = dV.nodes.take(self.nodes, 0)[..., 3:, 3:]
-        dA_nodes = dA.nodes.take(self.nodes, 0)
+        d_Omega = stored(dV.nodes.take(self.nodes, 0)[..., 3:, 3:])
+        dA_nodes = stored(dA.nodes.take(self.nodes, 0))
         d_Omega_dot, d_acceleration = dA_nodes[..., 3:, 3:], dA_nodes[..., :3, :]
-        d_moment = self.J @ d_Omega_dot + context.gyroscopic @ d_Omega
+        d_moment = matmul(self.J, d_Omega_dot) + matmul(context.gyroscopic, d_Omega)
         d_rotation = d_acceleration[..., 3:]
         d_rotation -= so3.skew(context.acceleration)
         if context.centrifugal is not None:
-            d_rotation += context.centrifugal @ d_Omega - self.skew_center @ d_Omega_dot
+            d_rotation += matmul(context.centrifugal, d_Omega) - matmul(self.skew_center, d_Omega_dot)
         return self._matrix(context, d_acceleration, d_moment, turns=True)
 
     def stiffness(self, context: InertiaContext) -> Array:
@@ -118,19 +120,28 @@ class Inertia:
     def _matrix(self, context: InertiaContext, d_acceleration: Array, d_moment: Array, turns: bool) -> Array:
         """Forces of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments; frames may turn."""
         n, p = self.nodes.shape
-        # R_i^T m_ij R_j times that, rows (n, i, 3), columns (j, 6)
-        world = (context.R @ d_acceleration).swapaxes(1, 2)[:, None]
-        weighted = np.multiply(self.masses[:, :, None, :, None], world, order="C").reshape(n, p, 3, 6 * p)
-        result = np.zeros((n, p, 6, 6 * p))
-        np.matmul(context.R.mT, weighted, out=result[:, :, :3])
+        matmul = so3.PRODUCTS[n >= so3.MANY][0]
+        # m_ij R_j times that, rows (n, i, 3), columns (j, 6)
+        world = matmul(context.R, d_acceleration).swapaxes(1, 2)[:, None]
+        weighted = self.masses[:, :, None, :, None] * world
+        if n < so3.MANY:
+            forces = (context.R.mT @ weighted.reshape(n, p, 3, 6 * p)).reshape(n, p, 3, p, 6)
+        else:
+            forces = np.einsum("naki,nakbj->naibj", context.R, weighted)
         # what the rotation of each node does to itself
-        diagonal = result.reshape(n, p, 6, p, 6).diagonal(0, 1, 3).transpose(0, 3, 1, 2)[..., 3:]
-        diagonal.setflags(write=True)
         if turns:
-            diagonal[:, :, :3] += so3.skew(context.force)
+            turned = so3.skew(context.force)
+            for k in range(p):
+                own = forces[:, k, :, k, 3:]
+                own += turned[:, k]
+        result = np.zeros((n, p, 6, p, 6))
+        result[:, :, :3] = forces
         if self.eccentric:
-            np.matmul(self.skew_center, result[:, :, :3], out=result[:, :, 3:])
-        diagonal[:, :, 3:] += d_moment
+            rows = result.reshape(n, p, 6, 6 * p)
+            np.matmul(self.skew_center, rows[:, :, :3], out=rows[:, :, 3:])
+        for k in range(p):
+            own = result[:, k, 3:, k, 3:]
+            own += d_moment[:, k]
         return result.reshape(n, 6 * p, 6 * p)
 
     def kinetic_energy(self, motion: Motion) -> Array:
@@ -145,6 +156,10 @@ class Inertia:
         centers = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self.center)
         return -((self.masses @ centers) @ motion.gravity).sum(axis=-1)
 
+    def __post_init__(self) -> None:
+        for name in ("masses", "center", "J"):
+            object.__setattr__(self, name, so3.PRODUCTS[len(self.nodes) >= so3.MANY][-1](getattr(self, name)))
+
     @cached_property
     def eccentric(self) -> bool:
         """Whether any mass centre is off its node."""
@@ -153,7 +168,7 @@ class Inertia:
     @cached_property
     def _per_spin(self) -> Array:
         """Of ``Omega x J Omega``: its derivative is linear in ``Omega``, ``(n, p, 9, 3)``."""
-        return so3.quadratic(self.J)
+        return so3.PRODUCTS[len(self.nodes) >= so3.MANY][-1](so3.quadratic(self.J))
 
     @cached_property
     def skew_center(self) -> Array:

@@ -12,6 +12,7 @@ that one kernel serves them (Sonneville, Cardona, Bruels 2014; derived in docs/t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,7 @@ class MidpointStrain:
         j0, j1 = self.coefficients[:2]
         return np.concatenate([j0 * self.U + j1 * self.along * self.w, self.w], axis=-1)
 
+    @cached_property
     def gradient(self) -> Array:
         """``S = ds/dd``, shape ``(..., 6, 6)``."""
         U, w, along = self.U, self.w, self.along
@@ -141,15 +143,14 @@ class BeamBatch(BeamElements):
         operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
         if np.maximum.reduce(operator.phi_squared, axis=None) > MAX_TURN**2:
             check_turn(operator.phi_squared, self.owners)
-        forward = operator.value
-        second = forward if self._to_second is None else forward @ self._to_second
-        first = operator.A - forward if self._to_first is None else (operator.A - forward) @ self._to_first
+        first = operator.back if self._to_first is None else operator.back @ self._to_first
+        second = operator.value if self._to_second is None else operator.value @ self._to_second
         Q = np.concatenate([first, second], axis=-1)
         measure = MidpointStrain(operator.d) if self.interpolation == "R3xSO3" else None
         s = operator.d if measure is None else measure.value()
         wrench = stress = np.matvec(self.material, s - self.s0)
         if measure is not None:
-            wrench = np.vecmat(stress, measure.gradient())
+            wrench = np.vecmat(stress, measure.gradient)
         V = None
         if self.damping_matrix is not None:
             V = motion.V.take(self.nodes, 0)
@@ -176,7 +177,7 @@ class BeamBatch(BeamElements):
         operator, Q, measure, stress, wrench, V, _ = context
         material = self.material
         if measure is not None:
-            S = measure.gradient()
+            S = measure.gradient
             material = S.mT @ material @ S + measure.hessian(stress[:, :3])
         if self.damping_matrix is not None and V is not None:
             material = material + self.damping_matrix @ self._rate_derivative(operator, V)
@@ -200,20 +201,22 @@ class BeamBatch(BeamElements):
         """Section forces after body increments ``(n, 12)``, linear in them."""
         change = np.matvec(context.Q, d)
         if context.measure is not None:
-            change = np.matvec(context.measure.gradient(), change)
+            change = np.matvec(context.measure.gradient, change)
         return context.stress + np.matvec(self.material, change)
 
     def with_stress(self, context: BeamContext, stress: Array) -> BeamContext:
-        wrench = stress if context.measure is None else np.vecmat(stress, context.measure.gradient())
+        wrench = stress if context.measure is None else np.vecmat(stress, context.measure.gradient)
         return context._replace(stress=stress, wrench=wrench)
 
     def _relative_frame(self, x: Array, R: Array) -> tuple[Array, Array]:
         """``H_A^-1 H_B`` at the ends, of frames parallel to the first nodes and those that were parallel to them."""
+        matmul, matvec, vecmat, stored = so3.PRODUCTS[len(R) >= so3.MANY]
+        x, R = stored(x), stored(R)
         if self.offsets is not None:
-            x = x + np.matvec(R, self.offsets)
+            x = x + matvec(R, self.offsets)
         if self.turn is not None:
-            R = np.stack([R[:, 0], R[:, 1] @ self.turn], axis=1)
-        return R[:, 0].mT @ R[:, 1], np.vecmat(x[:, 1] - x[:, 0], R[:, 0])
+            R = np.stack([R[:, 0], matmul(R[:, 1], self.turn)], axis=1)
+        return matmul(R[:, 0].mT, R[:, 1]), vecmat(x[:, 1] - x[:, 0], R[:, 0])
 
     def _rate_derivative(self, operator: se3.InverseTangent, V: Array) -> Array:
         """Derivative of ``d dot = Q V`` against ``d``: ``D(T^-1(d) (V_B - V_A)) + D(bracket(d) V_A)``."""

@@ -14,11 +14,9 @@ import numpy as np
 
 from fem_mbs.arrays import Array
 from fem_mbs.lie import so3
-from fem_mbs.lie.so3 import INVERSE_TANGENT, TANGENT
+from fem_mbs.lie.so3 import TANGENT
 
 IDENTITY = np.eye(6)
-_DUAL_NUMBER = np.stack([IDENTITY, np.eye(6, k=3)]).reshape(2, 36)
-"""One, and the dual unit ``eps``, which takes the last three of six numbers to the first."""
 _BRACKET = np.zeros((6, 6, 6))
 _BRACKET[:3, :3, 3:] = so3._SKEW
 _BRACKET[3:, :3, :3] = _BRACKET[3:, 3:, 3:] = so3._SKEW
@@ -84,64 +82,71 @@ def tangent_operator(d: Array) -> Array:
 class InverseTangent(NamedTuple):
     """``T^-1(d) = I + A/2 + e A^2`` with ``A = bracket(d)``, and what it shares with its derivatives.
 
-    Over the dual numbers ``e`` is that of ``phi^2 + 2 eps w.U``, which is ``e + eps e1 w.U``.
+    Over the dual numbers ``e`` is that of ``phi^2 + 2 eps w.U``, which is ``e + eps e1 w.U``; ``eps`` takes the last
+    three of six numbers to the first.
     """
 
     d: Array
     A: Array
     phi_squared: Array
     e: Array
-    """``e + eps e1 w.U``, shape ``(..., 6, 6)``."""
+    """Of shape ``(..., 1, 1)``, like the others."""
     e1: Array
-    """Of shape ``(..., 1, 1)``, like ``e2``."""
     e2: Array
+    along: Array
+    """``w.U``."""
     value: Array
     """``T^-1(d)``, shape ``(..., 6, 6)``."""
+    back: Array
+    """``-T^-1(-d)``, of the same shape."""
 
     @classmethod
     def of(cls, d: Array) -> InverseTangent:
         """The operator at ``d`` (..., 6)."""
-        A, phi_squared = bracket(d), np.vecdot(d[..., 3:], d[..., 3:])
-        e, e1, e2 = INVERSE_TANGENT(phi_squared)
-        along = e1[..., 0] * np.vecdot(d[..., :3], d[..., 3:])[..., None]
-        e = np.concatenate([e[..., 0], along], axis=-1).dot(_DUAL_NUMBER).reshape(A.shape)
-        return cls(d, A, phi_squared, e, e1, e2, IDENTITY + 0.5 * A + e @ (A @ A))
+        phi_squared = np.vecdot(d[..., 3:], d[..., 3:])
+        return cls._of(d, phi_squared, so3.INVERSE_TANGENT(phi_squared))
 
     @classmethod
     def of_frame(cls, R: Array, x: Array) -> InverseTangent:
         """The operator at ``d = log(R, x)``, sharing the coefficients with the logarithm."""
         w = so3.log(R)
-        phi_squared = np.vecdot(w, w)
-        e, e1, e2 = INVERSE_TANGENT(phi_squared)
-        W = so3.skew(w)
-        y = np.vecmat(x, W)
-        d = np.concatenate([x + 0.5 * y + e[..., 0] * np.vecmat(y, W), w], axis=-1)
-        A = bracket(d)
-        along = e1[..., 0] * np.vecdot(w, x)[..., None]
-        e = np.concatenate([e[..., 0], along], axis=-1).dot(_DUAL_NUMBER).reshape(A.shape)
-        return cls(d, A, phi_squared, e, e1, e2, IDENTITY + 0.5 * A + e @ (A @ A))
+        phi_squared, W = np.vecdot(w, w), so3.skew(w)
+        coefficients, y = so3.INVERSE_TANGENT(phi_squared), np.vecmat(x, W)
+        d = np.concatenate([x + 0.5 * y + coefficients[0, ..., 0] * np.vecmat(y, W), w], axis=-1)
+        return cls._of(d, phi_squared, coefficients)
+
+    @classmethod
+    def _of(cls, d: Array, phi_squared: Array, coefficients: Array) -> InverseTangent:
+        (e, e1, e2), A = coefficients, d.reshape(-1, 6).dot(_BRACKET_FLAT).reshape(*d.shape, 6)
+        along = np.vecdot(d[..., :3], d[..., 3:])[..., None, None]
+        squared, half = A @ A, 0.5 * A
+        even = IDENTITY + e * squared
+        coupled = even[..., :3, 3:]
+        coupled += e1 * along * squared[..., 3:, 3:]
+        return cls(d, A, phi_squared, e, e1, e2, along, half + even, half - even)
 
     def derivative(self, u: Array, transposed: bool = False) -> Array:
         """Matrix ``D`` with ``D delta`` the derivative of ``T^-1(d) u`` along ``delta``.
 
         ``transposed``: of ``T^-T(d) u``, the geometric stiffness of a wrench. By the product rule on ``u/2 + e A^2 u``,
-        or with ``A^T`` in place of ``A``.
+        or with ``A^T`` in place of ``A``, and with the transposed ``eps``.
         """
-        A, e, source, target = self.A, self.e, slice(3, 6), slice(3)
+        A, e1, source, target = self.A, self.e1, slice(3, 6), slice(3)
         if transposed:
-            A, e, source, target = A.mT, e.mT, target, source
+            A, source, target = A.mT, target, source
         U, w = self.d[..., :3], self.d[..., 3:]
         u1 = np.matvec(A, u)
         u2, both = np.matvec(A, u1), np.array([u, u1])
         # the derivatives of A v against d, of two vectors v
         of_u, of_u1 = dual(both) if transposed else -bracket(both)
-        result: Array = 0.5 * of_u + e @ (of_u1 + A @ of_u)
+        bent = of_u1 + A @ of_u
+        result: Array = 0.5 * of_u + self.e * bent
+        coupled = result[..., target, :]
+        coupled += e1 * self.along * bent[..., source, :]
         # e + eps e1 w.U becomes steeper by e1 (0, w) + eps (e1 (w, U) + e2 w.U (0, w)), times A^2 u
         steeper, along = np.zeros((2, *u.shape, 2))
-        steeper[..., 3:, 0] = steeper[..., :3, 1] = w
-        steeper[..., 3:, 1] = U
-        steeper *= self.e1
-        steeper[..., 3:, 1] += self.e2[..., 0] * np.vecdot(w, U)[..., None] * w
+        steeper[..., 3:, 0] = steeper[..., :3, 1] = e1[..., 0] * w
+        steeper[..., 3:, 1] = e1[..., 0] * U + (self.e2 * self.along)[..., 0] * w
         along[..., 0], along[..., target, 1] = u2, u2[..., source]
         result += along @ steeper.mT
         return result

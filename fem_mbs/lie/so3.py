@@ -12,6 +12,7 @@ Bruels, Cardona, Arnold 2012, eqs. 25 and 26, the first ones).
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import factorial
 
 import numpy as np
@@ -37,15 +38,26 @@ for _i in range(3):
     _QUATERNION[_j, _k, 0, 1 + _i] = _QUATERNION[_j, _k, 1 + _i, 0] = -1.0
 _QUATERNION_FLAT = _QUATERNION.reshape(9, 16)
 _QUATERNION_ROW = np.ascontiguousarray(_QUATERNION[:, :, 0, :].reshape(9, 4))
-_ONE_FLAT = np.eye(4).reshape(16)
+_ONE, _ONE_FLAT = np.eye(4)[0], np.eye(4).reshape(16)
 # the ten different products of two components, and their weights in R
 _FIRST, _SECOND = np.triu_indices(4)
 _ROTATION_FLAT = np.where(_FIRST == _SECOND, 1.0, 2.0)[:, None] * _QUATERNION_FLAT.T[4 * _FIRST + _SECOND]
 _SMALLEST = 1e-300
 
 
+MANY = 64
+PRODUCTS: tuple[tuple[Callable[..., Array], ...], ...] = (
+    (np.matmul, np.matvec, np.vecmat, np.asarray),
+    (*(partial(np.einsum, of) for of in ("...ij,...jk", "...ij,...j", "...i,...ij")), np.asfortranarray),
+)
+"""How small matrices and vectors are multiplied, and stored: of few cells one by one, from ``MANY`` on side by side,
+each number of all cells in a row. For single ones BLAS is called, which takes longer than what it computes."""
+
+
 def skew(a: Array) -> Array:
     """Skew matrix with ``skew(a) b = a x b``, shape ``(..., 3, 3)`` from ``(..., 3)``."""
+    if a.strides[0] < a.strides[-1]:
+        return np.einsum("...k,kij->...ij", a, _SKEW)
     return a.reshape(-1, 3).dot(_SKEW_FLAT).reshape(*a.shape, 3)
 
 
@@ -89,8 +101,7 @@ def log(R: Array) -> Array:
     By a multiple of the quaternion: the first row of ``4 q q^T``, or the best conditioned one far from the identity.
     """
     flat = R.reshape(*R.shape[:-2], 9)
-    q = flat @ _QUATERNION_ROW
-    q[..., 0] += 1.0
+    q = flat @ _QUATERNION_ROW + _ONE
     if np.minimum.reduce(q[..., 0], axis=None, initial=1.0) < 1.0:
         products = (flat @ _QUATERNION_FLAT + _ONE_FLAT).reshape(*R.shape[:-2], 4, 4)
         best = np.argmax(np.einsum("...ii->...i", products), axis=-1)
@@ -142,11 +153,11 @@ def _alternating(offset: int, scale: int = 1) -> list[Fraction]:
 
 
 def _cotangent_series() -> list[Fraction]:
-    """Series of ``e = (1 - (phi/2) cot(phi/2))/phi^2``: that of the cosine is divided by that of ``sin(x)/x``."""
-    sine, quotient = _alternating(1, scale=2), list[Fraction]()
-    for k, cosine in enumerate(_alternating(0, scale=2)):
-        quotient.append(cosine - sum(quotient[n] * sine[k - n] for n in range(k)))
-    return [-q for q in quotient[1:]]
+    """Series of ``e = (1 - (phi/2) cot(phi/2))/phi^2``, ``a_k = 2 zeta(2k)/(2 pi)^(2k)``."""
+    series = [Fraction(1, 12)]
+    for k in range(1, TERMS + 2):
+        series.append(sum((series[j] * series[-1 - j] for j in range(k)), Fraction(0)) / (2 * k + 3))
+    return series
 
 
 @dataclass(frozen=True)
@@ -163,7 +174,14 @@ class Family:
         """Values of the ``k`` functions, shape ``(k, ..., 1, 1)`` ready to scale batched matrices."""
         x = np.maximum(phi_squared.ravel(), _LEAST)
         large = np.maximum.reduce(x, initial=0.0) > SWITCH**2
-        values: Array = self.series @ (np.minimum(x, SWITCH**2) if large else x) ** _EXPONENTS
+        inside = np.minimum(x, SWITCH**2) if large else x
+        if len(x) < MANY:
+            powers = inside**_EXPONENTS
+        else:
+            powers = np.ones((TERMS, len(x)))
+            for k in range(1, TERMS):
+                np.multiply(powers[k - 1], inside, out=powers[k])
+        values: Array = self.series @ powers
         if large:
             where = x > SWITCH**2
             values[:, where] = self.closed(np.sqrt(x[where]))

@@ -21,8 +21,8 @@ from fem_mbs.linear.solvers import Factors
 from fem_mbs.system.pattern import Workspace, flat
 from fem_mbs.system.system import Evaluation, System
 
-TOGETHER = 256
-"""Cells whose tangents are computed together: arrays of a few hundred kB, as of beams, stay in the cache."""
+TOGETHER = 1024
+"""Cells whose tangents are computed together: arrays of about a MB, as of beams, stay near."""
 
 
 def entries(

@@ -89,12 +89,8 @@ def number_constraints(batches: Sequence[ConstraintBatch]) -> ConstraintNumbers:
         m += len(batch.cell)
     none = np.empty(0, np.bool_)
     length = np.concatenate([none, *(batch.length for batch in batches)])
-    velocity = np.concatenate([none, *(_of_velocities(batch) for batch in batches)])
+    velocity = np.concatenate([none, *(np.zeros_like(b.length) if b.velocity is None else b.velocity for b in batches)])
     return ConstraintNumbers(m, slices, rows, owner, length, velocity)
-
-
-def _of_velocities(batch: ConstraintBatch) -> BoolArray:
-    return np.zeros(len(batch.cell), np.bool_) if batch.velocity is None else batch.velocity
 
 
 def triplets(

@@ -152,3 +152,15 @@ def test_many_cells_are_taken_part_by_part(make: Callable[[], mbs.Model], monkey
     whole = matrices.entries(system, evaluation, *follow, 0.01)
     monkeypatch.setattr(matrices, "TOGETHER", 5)
     np.testing.assert_array_equal(matrices.entries(system, evaluation, *follow, 0.01), whole)
+    # and but for rounding as those that stand side by side
+    monkeypatch.setattr(so3, "MANY", 1)
+    side_by_side = System(make())
+    other = side_by_side.evaluate(motion, np.zeros(system.m), system.prescribe(0.0))
+    rates = np.random.default_rng(2).normal(size=(3, system.N))
+    for first, second in (
+        (other.force, evaluation.force),
+        (matrices.entries(side_by_side, other, *follow, 0.01), whole),
+        (matrices.rate_product(side_by_side, other, *rates), matrices.rate_product(system, evaluation, *rates)),
+        (matrices.mass_entries(side_by_side, other), matrices.mass_entries(system, evaluation)),
+    ):
+        np.testing.assert_allclose(first, second, rtol=0.0, atol=1e-13 * np.abs(second).max())
