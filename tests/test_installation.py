@@ -53,6 +53,7 @@ def test_the_command_says_its_version() -> None:
     assert subprocess.run(run, capture_output=True, text=True, check=True).stdout == f"fem-mbs {fem_mbs.__version__}\n"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("beside", ["fem_mbs", "elements", "examples"])
 def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path: Path, beside: str) -> None:
     """A clone is such a folder: its name is that of the library."""
@@ -64,6 +65,7 @@ def test_a_script_beside_a_folder_of_that_name_finds_the_library(tmp_path: Path,
         assert printed(f"from {beside}.own import x; print(x)", tmp_path) == "1"
 
 
+@pytest.mark.ci
 def test_a_tree_that_nobody_has_installed_is_complete(tmp_path: Path) -> None:
     """As of an archive: the link to the element library is made by an installation."""
     shutil.copytree(ROOT / "elements", tmp_path / "elements")
@@ -72,6 +74,7 @@ def test_a_tree_that_nobody_has_installed_is_complete(tmp_path: Path) -> None:
     assert Path(printed(code, tmp_path)) == tmp_path / "elements" / "__init__.py"
 
 
+@pytest.mark.ci
 def test_no_extra_is_needed() -> None:
     """All packages of extras are missing: a model runs, and says where it came."""
     extras = (

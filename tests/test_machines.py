@@ -31,6 +31,7 @@ def test_robot():
     assert {file.name for file in Path("out").glob("*.p*")} == {"robot.png", "robot.pvd"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_robot_moves_as_newton_and_euler_say(group):
     """Torques of the motors against those of the motion."""
@@ -50,6 +51,7 @@ def test_robot_moves_as_newton_and_euler_say(group):
         assert (np.abs(torque[k] - expected) < 1e-4 * largest).all()
 
 
+@pytest.mark.ci
 def test_blades_stiffen_as_they_turn():
     """Six elements a blade, of a section that is given at 15 places; modes of one kind in the order of Ritz."""
     for speed in (0.0, wind_turbine.RATED, 2.0):
@@ -105,6 +107,7 @@ def test_flyball_governor():
     assert {file.name for file in Path("out").glob("*.p*")} == {"flyball_governor.png", "flyball_governor.pvd"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("governs", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_stiff_governor_has_order_two(governs, group):

@@ -108,6 +108,7 @@ def taken(text: str) -> set[str]:
     }
 
 
+@pytest.mark.ci
 def test_docstrings_name_and_scripts_take_what_exists() -> None:
     """Scripts that make pictures and figures of pages are run by nobody for long."""
     wrong = {}

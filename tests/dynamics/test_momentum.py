@@ -60,6 +60,7 @@ def test_momentum_on_frames_turns_by_what_body_axes_turn_too_far() -> None:
     np.testing.assert_allclose(v, [2.0 * np.cos(turned), 2.0 * np.sin(turned), 1.0], rtol=0, atol=1e-5 * turned)
 
 
+@pytest.mark.ci
 @groups
 @interpolations
 @pytest.mark.parametrize("section", [pytest.param(SOFT, marks=pytest.mark.slow), COUPLED], ids=["centred", "eccentric"])

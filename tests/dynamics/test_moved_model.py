@@ -37,6 +37,7 @@ def machine(group: str, interpolation: str, pose: RigidMotion) -> tuple[mbs.Mode
     return model, nodes
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("interpolation", ["SE3", "R3xSO3"])
 @pytest.mark.parametrize("group", GROUPS)
 def test_moved_model_moves_alike(group: str, interpolation: str) -> None:

@@ -513,6 +513,7 @@ def test_projected_velocities_are_unique_whatever_joints_repeat(caplog: pytest.L
     assert len(caplog.records) == 1
 
 
+@pytest.mark.ci
 def test_wheels_whose_discs_repeat_each_other_are_pulled() -> None:
     """Two wheels on an axle that a massless eye keeps level are pulled sideways, as minimal coordinates say."""
     radius, half, mass, about, across, arm = 0.1, 0.25, 0.5, 0.01, 0.02, 0.2

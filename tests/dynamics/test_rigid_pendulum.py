@@ -60,6 +60,7 @@ def test_order_two_over_one_swing(group: str, joint: str) -> None:
     assert abs(fitted_order(steps, np.array(errors)) - 2.0) < 0.1 and errors[-1] < 4e-3
 
 
+@pytest.mark.ci
 def test_hinge_angle_is_that_of_the_pendulum() -> None:
     """Positive about the axis of the joint, from zero at the start."""
     model, _ = pendulum("SE3", "revolute")
@@ -85,6 +86,7 @@ def test_period() -> None:
     np.testing.assert_allclose(4 * extrapolated, PERIOD, rtol=2e-6)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_acceleration_of_a_node(group: str) -> None:
     """In the world frame it is the derivative of the velocity."""

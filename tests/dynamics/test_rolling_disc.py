@@ -84,6 +84,7 @@ def errors(steady: Steady, group: str, h: float, method: mbs.Method, t_end: floa
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize(
     "formulation", ["stabilized", *(pytest.param(name, marks=pytest.mark.slow) for name in ("index3", "index2"))]
@@ -99,6 +100,7 @@ def test_steady_motions_are_met(name: str, formulation: str, group: str) -> None
         assert half < 1e-8 or np.log2(one / half) > 1.9
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_wobbling_disc_converges_and_keeps_its_energy(group: str) -> None:
     """Beside the steady motion the disc nods; contact forces do no work."""
@@ -139,6 +141,7 @@ def test_plane_may_stand_anywhere() -> None:
     assert np.allclose(*paths, atol=1e-9)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("name", STEADY)
 def test_coordinates_are_the_angles_of_the_steady_motion(name: str, group: str) -> None:

@@ -315,6 +315,7 @@ def test_matrix_of_the_last_problem_is_kept_and_replaced_if_it_is_bad() -> None:
     assert full.linearized[0] == 1.4
 
 
+@pytest.mark.ci
 def test_modified_method_has_fewer_factorizations_than_steps() -> None:
     """A slow motion, whose matrix hardly changes."""
     runs = [mbs.simulate(machine("SE3"), 0.5, 0.005, method(Newton(modified=on))) for on in (False, True)]

@@ -145,6 +145,7 @@ def worst_unseen(model: mbs.Model, method: mbs.GeneralizedAlpha, h: float) -> tu
     return worst, unseen
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_what_is_not_looked_at_is_below_the_tolerance(group: str) -> None:
     """A run with joints, beams and a drive; a good part of the last residuals are predicted."""
@@ -161,6 +162,7 @@ def test_it_holds_while_multipliers_oscillate(h: float) -> None:
     assert worst < 1.0
 
 
+@pytest.mark.ci
 def test_nor_is_it_after_second_corrections() -> None:
     """A clamped beam that falls: two corrections a step, of which the second is far shorter, and no third residual."""
     model = mbs.Model(gravity=(0, 0, -9.81))

@@ -462,6 +462,7 @@ def test_the_diameter_grows_with_a_model() -> None:
     assert np.divide(*(mbs.System(machine(own)).diameter / own.m for own in UNITS)) == 1.0
 
 
+@pytest.mark.ci
 def test_a_node_that_nothing_holds_changes_nothing() -> None:
     """On a rail with friction and a stop, whose steps are cut by the diameter, near the origin and far away."""
 
@@ -521,6 +522,7 @@ def test_words_of_joints_that_contradict_each_other_have_no_units(power: int, wo
     assert texts[0] == texts[1]
 
 
+@pytest.mark.ci
 def test_words_of_what_does_not_turn_have_no_units() -> None:
     """A soft spring beside the axis of a stiff shaft."""
     texts = []

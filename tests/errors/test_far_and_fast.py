@@ -289,6 +289,7 @@ def test_points_that_meet_are_named() -> None:
         mbs.simulate(model, 0.2, 0.1, initial=met)
 
 
+@pytest.mark.ci
 def test_slack_cables_hang_where_they_do_under_full_loads() -> None:
     """From a line that is straight and has no tension; where ends can turn about it, that is told."""
     places = []

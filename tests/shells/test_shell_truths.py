@@ -241,6 +241,7 @@ def pulled_sheet(h: float, strain: float, across: float, shape: str, nu: float =
     return model, sheet
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("across", [0.0, 1.0], ids=["one way", "both ways"])
 @pytest.mark.parametrize("shape", ["square", "distorted", "skew", "short"])
 def test_sheets_keep_still_under_any_tension(shape: str, across: float) -> None:

@@ -157,6 +157,7 @@ def test_dynamic_run_from_an_equilibrium_stays_there(group: str, formulation: st
     np.testing.assert_allclose(run.multipliers_all, np.tile(state.multipliers, (len(run.t), 1)), rtol=0, atol=1e-5)
 
 
+@pytest.mark.ci
 def test_released_spring_has_the_energy_of_its_static_state() -> None:
     """Drawn aside by a force, let go at t = 0: the strain energy of the start is the energy of the run."""
     model = mbs.Model()

@@ -53,6 +53,7 @@ def test_steps_grow_where_they_succeed() -> None:
     assert solution.stats.newton_iterations.sum() <= 18
 
 
+@pytest.mark.ci
 def test_steps_are_cut_where_they_fail() -> None:
     """Equal steps go on from where the cut ones met them."""
     model, _ = helix(40)
@@ -92,6 +93,7 @@ def test_states_at_the_loads_asked_for_are_equilibria(unit: float) -> None:
         np.testing.assert_allclose(position, alone.x[-1, alone.system.number(alone.system.nodes[-1])], atol=1e-9)
 
 
+@pytest.mark.ci
 def test_arc_length_passes_the_loads_asked_for_on_every_branch() -> None:
     """The upper limit of Lee's frame is 18.55: 15 is passed on the way up, down and up again."""
     model, _ = lee((5, 1, 4))
@@ -107,6 +109,7 @@ def test_arc_length_and_load_lead_to_the_same_equilibrium() -> None:
         np.testing.assert_allclose(one.x[-1], two.x[-1], rtol=0, atol=1e-6 * one.system.length)
 
 
+@pytest.mark.ci
 def test_arc_length_goes_through_limits_of_load_and_displacement() -> None:
     """The load rises to its first limit, falls below zero to the second, and rises; the displacement turns twice."""
     model, beams = lee((10, 2, 8))
@@ -307,6 +310,7 @@ def test_drives_that_begin_slowly_have_no_steps_cut(drive: Any) -> None:
     np.testing.assert_allclose(solution.angle(hinge), [drive(float(t)) for t in solution.t], atol=1e-9)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("h", [1e-3, 1e-5])
 def test_membranes_leave_the_flat_state(h: float) -> None:
     """A plate that hardly resists bending, clamped, under a pressure that grows, against the same applied at once."""
@@ -339,6 +343,7 @@ def truss(push: float) -> mbs.Model:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("push", [1.5, 6.0, 50.0])
 def test_no_step_leaps_over_a_limit(push: float, caplog: pytest.LogCaptureFixture) -> None:
     """Of chosen lengths, however near the limit is; equal ones do, and are told."""

@@ -134,6 +134,7 @@ def test_an_unbalanced_disc_whirls(share: float, caplog: pytest.LogCaptureFixtur
         np.testing.assert_allclose(force[1], -0.5 * m * speed**2 * (e + exact), rtol=1e-5)
 
 
+@pytest.mark.ci
 def test_a_blade_that_points_inwards_gives_way(caplog: pytest.LogCaptureFixture) -> None:
     """Compressed by ``mu omega^2 (R^2 - r^2)/2``, it is straight, stable and silent at first, and later neither."""
     for spin, stable in ((2.0, True), (8.0, False)):
@@ -320,6 +321,7 @@ def test_joints_that_repeat_each_other(caplog: pytest.LogCaptureFixture) -> None
     assert len(steady.redundant) == 2
 
 
+@pytest.mark.ci
 def test_the_path_from_rest_leads_to_the_same_shape() -> None:
     """A soft blade, bent before, of which Newton's method finds no solution at once in few iterations."""
     ends = []

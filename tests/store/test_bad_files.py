@@ -234,6 +234,7 @@ def test_a_file_leads_nowhere(file: Path) -> None:
         refused(bad, "(damaged|cannot be opened)")
 
 
+@pytest.mark.ci
 def test_a_full_disk(tmp_path: Path) -> None:
     """The error names the file and has the run; what was stored opens, and goes on where there is room."""
     resource = pytest.importorskip("resource")

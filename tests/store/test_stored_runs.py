@@ -114,6 +114,7 @@ def test_steps_are_in_the_file_after_a_second(tmp_path: Path, monkeypatch: pytes
     assert late == [0] * 5
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("share", [0.2, 0.7])
 def test_a_process_that_is_killed_while_it_writes(share: float, tmp_path: Path) -> None:
     """What SQLite has not completed is taken back by whoever opens the file next: the journal is beside it."""
@@ -164,6 +165,7 @@ def test_times_of_output(tmp_path: Path) -> None:
         assert found.stats.mean_newton_iterations == memory.stats.mean_newton_iterations
 
 
+@pytest.mark.ci
 def test_channels_in_place_of_states(tmp_path: Path) -> None:
     model, file = double_pendulum(), tmp_path / "run.db"
     memory, names = mbs.simulate(model, **RUN), ["tip.position", "hinge.reaction.force", "hinge.angle", "energy"]
@@ -198,6 +200,7 @@ def test_events(tmp_path: Path) -> None:
     assert np.array_equal(resumed.event_states[0][0].x, memory.event_states[0][0].x)
 
 
+@pytest.mark.ci
 def test_functions_of_a_script(tmp_path: Path) -> None:
     """What needs no function of the script can be asked of the file alone; the rest, with the model of the script."""
     file = tmp_path / "run.db"
@@ -288,6 +291,7 @@ def test_a_model_that_is_far_away(tmp_path: Path) -> None:
     assert_same(mbs.load(file), memory)
 
 
+@pytest.mark.ci
 def test_saved_solutions(tmp_path: Path) -> None:
     memory = mbs.simulate(machine(), **RUN)
     file = memory.save(tmp_path / "saved")
@@ -312,6 +316,7 @@ def test_the_model_of_a_file_runs_and_is_analysed(tmp_path: Path) -> None:
     assert np.array_equal(*(mbs.linearize(run.model, run.state(-1)).K.toarray() for run in (whole, loaded)))
 
 
+@pytest.mark.ci
 def test_runs_join_with_their_turns() -> None:
     """Counted on the way where few states are kept, afterwards where all are."""
     model, few = double_pendulum(), np.array([0.0, 1.0, 2.0])

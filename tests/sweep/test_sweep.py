@@ -95,6 +95,7 @@ def test_a_case_that_fails_is_a_row_that_says_where(
     assert mbs.sweep(studies.ends, [{"x": 1}])[0]["error"].startswith("SystemExit: 1 (studies.py, line")
 
 
+@pytest.mark.ci
 def test_threads(expected: list[dict[str, Any]]) -> None:
     with ThreadPoolExecutor(4) as executor:
         assert plain(mbs.sweep(studies.turned, 3 * LENGTHS, executor)) == 3 * expected
@@ -323,6 +324,7 @@ def test_results_that_are_none_are_rows_of_failures(case: str, words: str) -> No
     assert mbs.sweep(studies.returned, [{"x": "its own argument"}]) == [{"x": "its own argument", "y": 1.0}]
 
 
+@pytest.mark.ci
 def test_ctrl_c_ends_the_sweep_and_half_a_run_is_no_result(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """A run that is interrupted returns what it has: that must not stand in the table for the whole."""
     table = tmp_path / "rows.jsonl"
