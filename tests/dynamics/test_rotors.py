@@ -93,6 +93,7 @@ def rigid_rotor(
     return model
 
 
+@pytest.mark.ci
 def test_a_rigid_rotor_has_its_closed_form() -> None:
     """``I_d w^2 - I_p W w - 2 k a^2 = 0`` of the cone; backward critical at ``(I_d + I_p) W^2 = 2 k a^2``."""
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4)), [0.0, 50.0, 100.0, 200.0], count=4)
@@ -136,6 +137,7 @@ def test_pictures_name_what_they_show() -> None:
     assert names == ["in a plane", "1 x speed", "2 x speed"]
 
 
+@pytest.mark.ci
 def test_a_disc_on_unequal_supports_has_its_frequencies_at_any_speed() -> None:
     """1 kg on 100 and 400 N/m: 10 and 20 rad/s."""
     model = mbs.Model("SE3")
@@ -539,6 +541,7 @@ def test_a_rotor_of_unequal_inertia_on_unequal_supports(speed: float) -> None:
         assert np.abs(turns - np.round(turns)).min() < 1e-6
 
 
+@pytest.mark.ci
 def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     """Unequal shaft: unstable iff ``k1 < m W^2 < k2``, frequencies of its own axes; round rotor: to rounding."""
     model = unequal((300, 500), (500, 500))
@@ -781,6 +784,7 @@ def meshed(modes: int, stiffness: tuple[float, float], eccentric: float = 0.0) -
     return model
 
 
+@pytest.mark.ci
 def test_amplitudes_of_a_meshed_rotor_turn_with_the_axes() -> None:
     """What whirls has the frequencies of its own axes, shifted by the speed; on unequal bearings those of Floquet."""
     speed, rotor = 2.0, meshed(5, (1e5, 1e5))

@@ -122,6 +122,7 @@ def test_long_series_is_exact(group: str) -> None:
     np.testing.assert_allclose(series, exact, rtol=0, atol=1e-15)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("group", "projection"),
     [

@@ -97,6 +97,7 @@ def multiplier_errors(formulation: str, adapt: bool) -> list[float]:
     return errors
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("formulation", "adapt", "order"), [
     ("index3", True, 2),
     ("index3", False, 1),
@@ -174,6 +175,7 @@ def test_errors_are_proportional_to_the_tolerance_over_four_decades(group: str) 
     assert ratio.max() < 3.0 * ratio.min()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("name", ["double pendulum", *(pytest.param(name, marks=pytest.mark.slow) for name in LONG)])
 def test_the_tolerance_is_the_error(name: str, group: str) -> None:

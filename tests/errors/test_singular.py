@@ -254,6 +254,7 @@ def test_sound_chains_are_accepted_in_all_units(units: str, kind: str) -> None:
         mbs.start(mbs.System(chain(UNITS[units], 6, kind, zigzag)), mbs.GeneralizedAlpha())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", JOINTS)
 def test_long_straight_chains_are_accepted(kind: str) -> None:
     """The smallest singular value of the constraints of a welded row of ``n`` bodies falls with ``1/n^2``."""

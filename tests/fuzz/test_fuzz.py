@@ -36,6 +36,7 @@ def check(found: Findings) -> None:
     assert not any(found.counts[kind] for kind in BAD), str(found)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("count", [24, pytest.param(400, marks=pytest.mark.slow)])
 def test_calls_with_junk_are_refused_by_name(count: int, tmp_path: Path) -> None:
     found = campaign(3, count, tmp_path)
@@ -55,6 +56,7 @@ def held() -> SimpleNamespace:
     return world(np.random.default_rng(1))
 
 
+@pytest.mark.ci
 def test_an_argument_that_there_is_not_is_refused_by_name(held: SimpleNamespace) -> None:
     """Of whatever is public, but what a step calls: by the name of what was called, and of what it takes."""
     for call in every():

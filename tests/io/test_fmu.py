@@ -191,6 +191,7 @@ def test_runs_do_not_see_the_inputs_of_others() -> None:
     assert first.output("angle") == angle == pytest.approx(0.015, rel=1e-6)
 
 
+@pytest.mark.ci
 def test_its_state_is_one_of_the_world_that_counts_turns() -> None:
     """A run that goes on from it counts on, and its places are those of the model, far off as well."""
     torque, model = ExternalInput(5.0), mbs.Model()

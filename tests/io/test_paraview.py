@@ -97,6 +97,7 @@ def linkage() -> mbs.Solution:
     return mbs.simulate(model, 1.1 / 3, 0.1 / 3)
 
 
+@pytest.mark.ci
 def test_every_step_is_a_frame_at_its_true_time(linkage: mbs.Solution, tmp_path: Path) -> None:
     collection = linkage.to_paraview(tmp_path / "deep" / "er" / "run 1.5")
     times, meshes = read(collection)
@@ -126,6 +127,7 @@ def test_frames_of_a_longer_run_disappear_and_other_files_stay(linkage: mbs.Solu
     ]
 
 
+@pytest.mark.ci
 def test_nodes_and_bodies_are_where_the_solution_says(linkage: mbs.Solution, tmp_path: Path) -> None:
     _, meshes = read(linkage.to_paraview(tmp_path / "run"))
     nodes = linkage.system.nodes
@@ -189,6 +191,7 @@ def test_points_minus_displacement_are_the_initial_points(linkage: mbs.Solution,
         close(mesh.points - mesh["displacement"], meshes[0].points, atol=1e-12)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("group", GROUPS)
 def test_everything_is_drawn_with_finite_data_and_orthonormal_axes(group: str, tmp_path: Path) -> None:
     model, _ = build(*EVERYTHING.values(), group=group)
