@@ -26,7 +26,7 @@ LONG, SLOW = (
     frozenset(Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines())
     for name in ("long.txt", "slow.txt")
 )
-"""Cases that take 0.4 s of CPU and more or repeat a law on the same code, beside quick ones: CI runs those that are
+"""Cases that take 0.25 s of CPU and more or repeat a law on the same code, beside quick ones: CI runs those that are
 long, not those that are slow, which have one beside them that CI runs.
 
 Tests without a quick case are marked where they stand: ``@pytest.mark.ci``.
