@@ -171,7 +171,7 @@ def _joined(parts: tuple[Nearest, ...]) -> Nearest:
 def boxes(a: Brick, b: Brick, *, continued: bool = False) -> Nearest:
     """Eight corners of each on the other, and of each pair of directions the four crossings of edges that are near.
 
-    If ``continued``, the planes of faces and the lines of edges go on beyond their ends.
+    If ``continued``, planes of faces go on beyond their ends, and lines of edges by as much as the thinner box has.
     """
     apart_a, apart_b = _faces_apart(a, b)
     faces = np.maximum(apart_a.max(-1), apart_b.max(-1))
@@ -208,9 +208,9 @@ def _crossings(a: Brick, b: Brick, faces: Array, continued: bool) -> Nearest:
     counts = (gap.real >= TILT * np.minimum(faces, 0.0)[..., None, None] - SLACK * short) & ~parallel[..., None, None]
     counts &= gap.real > -short
     far = short + length(apart.real)[..., None, None]
-    if continued:
-        counts, beyond = np.ones_like(counts), np.zeros_like(beyond)
-    gap = np.where(counts, np.where(beyond > ON_EDGE * short, np.maximum(gap.real, 0.0) + beyond, gap), far)
+    goes_on = continued & (beyond <= short)
+    off = (beyond > ON_EDGE * short) & ~goes_on
+    gap = np.where(counts | goes_on, np.where(off, np.maximum(gap.real, 0.0) + beyond, gap), far)
     points = a.center[:, None, None] + edges[1][:, :, None, :] + t[..., None] * v
     r = 4 * len(i)
     return Nearest(gap.reshape(n, r), np.broadcast_to(n5, w.shape).reshape(n, r, 3), points.reshape(n, r, 3))

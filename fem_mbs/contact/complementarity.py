@@ -247,8 +247,8 @@ class Laws:
         result = np.divide(missed, factors, out=none.ravel(), where=factors > 0.0).reshape(-1, 3)
         return result if np.abs(result).max() > TOLERANCE * np.abs(c).max() else np.zeros_like(c)
 
-    def pushes(self, guess: Array | None = None, last: Array | None = None, patience: int = PATIENT) -> Pushes:
-        """A solution, by so many proximal points at most; the other arguments are those of :func:`push`."""
+    def pushes(self, guess: Array | None = None, last: Array | None = None, *, brief: bool = False) -> Pushes:
+        """A solution, sought briefly where there may be none; the other arguments are those of :func:`push`."""
         P = np.zeros((self.k, 3)) if guess is None else guess.copy()
         solved = self._finite and bool(np.isfinite(self.given).all())
         reference = held(P if last is None else last, self.mu)
@@ -263,16 +263,16 @@ class Laws:
                 laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
                 laws.size, laws.rounding = self.size, self.rounding  # of what others move by an island has some, too
             with np.errstate(over="ignore", invalid="ignore"):
-                P[own], found = laws._pushes(P[own], reference[own], guess is not None, patience)
+                P[own], found = laws._pushes(P[own], reference[own], guess is not None, brief)
             solved = solved and found
         return Pushes(P, solved)
 
-    def _pushes(self, P: Array, reference: Array, guessed: bool, patience: int) -> Pushes:
+    def _pushes(self, P: Array, reference: Array, guessed: bool, brief: bool) -> Pushes:
         """Of contacts that are all connected."""
         P, error = self.newton(P) if guessed else (P, np.inf)
         if error > self.enough:
-            guessed, (P, error) = False, self.proximal(P, patience)
-        if error > ROUNDING * self.size and patience > BRIEF:  # what slides may have to stop, whatever presses it now
+            guessed, (P, error) = False, self.proximal(P, BRIEF if brief else PATIENT)
+        if error > ROUNDING * self.size and not brief:  # what slides may have to stop, whatever presses it now
             P, error = min((P, error), self.proximal(self.stuck()), key=itemgetter(1))
         if error > self.enough or guessed and self.k == 1:
             return Pushes(P, bool(error <= ROUNDING * self.size))

@@ -38,7 +38,7 @@ from fem_mbs.alpha.stabilized import ROUNDS, StabilizedEquations
 from fem_mbs.alpha.starting_values import ExtraTerms, resolved
 from fem_mbs.alpha.step import Correction, Scheme, StepEquations, StepKinematics, Unknowns
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contact.complementarity import BRIEF, Branch, Laws, Pushes, inverse, projected
+from fem_mbs.contact.complementarity import Branch, Laws, Pushes, inverse, projected
 from fem_mbs.contact.contacts import EDGE, MeasuredContacts
 from fem_mbs.contact.many import Matrix, closing, effects, per_mass, without_held
 from fem_mbs.contact.touching import Touching
@@ -125,7 +125,7 @@ class ContactLinearization:
         else:
             self.left = 0.0
         self.laws = self.laws.at(c)
-        found = self.laws.pushes(guess, last, BRIEF)
+        found = self.laws.pushes(guess, last, brief=True)
         self.branch = self.laws.branch(found.P)
         return found, self.branch.pushes
 

@@ -32,6 +32,7 @@ from fem_mbs.contact.energy import energy_at
 from fem_mbs.contact.impact import errors_after, errors_of_late, mobility_by_mass, placed, remembered, settled, strike
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
+    CROWDED,
     SHORT,
     balanced,
     begun,
@@ -57,9 +58,6 @@ RESTING = 1e-3
 """Speed of approach of which nothing comes back, of the largest that the contact has seen."""
 SEVERAL = 2.0
 """Parts that are tried in a step in the mean, above which a run warns."""
-CROWDED = 1e-3
-"""Part of a step up to an impact or a stop that is so short that what is left is not resolved, and no more is located.
-"""
 LEFT_OVER = 1e-9
 """Share of a step that is not worth a part."""
 GAINED = 1e-3

@@ -34,6 +34,9 @@ SHORT = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
 LIGHT = 1e-9
 """Force, over the largest, with which nothing that has touched without one begins anew: it is rounding."""
+CROWDED = 1e-3
+"""Part of a step up to an impact or a stop that is so short that what is left is not resolved, and no more is located.
+"""
 INSTANT = 1e-5
 """Share of the longest step in which errors stay as they are: their accelerations would be rounding over its square."""
 
@@ -141,13 +144,13 @@ def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float
     if gap is None:
         return smooth.point
     closed = touching(contacts, state, h, gap)
+    # with forces the power of what drives the parts jumps, too; of a brief part they are roundings over its square
+    if smooth.jumps or memory.alpha.h < CROWDED * h:
+        return begun_with_forces(contacts, method, smooth.point, closed, h)
     after = once(contacts, state, closed)
-    point = Standing(state, memory._replace(touches=after, closed=closed))
-    if smooth.jumps:  # and with them the power of what drives the parts
-        return begun_with_forces(contacts, method, point, closed, h)
     if smooth.impulsive or (after != memory.touches).any():
-        return Standing(state, touched_by(point.memory, after))
-    return point
+        memory = touched_by(memory, after)
+    return Standing(state, memory._replace(closed=closed))
 
 
 def touched_by(memory: ContactMemory, touches: BoolArray) -> ContactMemory:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -601,6 +602,23 @@ def test_boxes_that_are_flush_push_across_the_faces_that_lie_on_each_other(seed:
     forces = R.inv().apply(solution.contact_force("faces")[-1])
     np.testing.assert_allclose(forces[:, :2], 0.0, atol=1e-9)
     np.testing.assert_allclose(forces.sum(axis=0), (0, 0, 1.0), atol=1e-9)
+
+
+@pytest.mark.slow
+def test_dominoes_fall_over_each_other() -> None:
+    """No step fails, however shortly before its end one of them stops to slide."""
+    model, size, mass = mbs.Model(gravity=(0, 0, -G)), np.array([0.01, 0.03, 0.06]), 0.02
+    parts: list[Any] = [(model.ground, Plane())]
+    for k in range(4):
+        node = model.add_node((0.03 * k, 0, 0.03))
+        parts.append(model.add(RigidBody(node, mass, mass / 12 * (size @ size - size**2), shape=Box(tuple(size)))))
+    first = model.nodes[1]
+    first.velocity, first.angular_velocity = (0.75, 0, 0), (0, 25.0, 0)
+    model.add(contacts_between(parts, friction=0.3))
+    solution = mbs.simulate(model, 0.5, 5e-3)
+    assert solution.stats.failed_steps == 0
+    assert np.diff(solution.energy.total).max() < 1e-9
+    assert min(solution.gap(own).min() for own in model.elements if isinstance(own, Contact)) > -1e-12
 
 
 def test_a_block_beyond_the_edge_of_a_flush_one_tips() -> None:

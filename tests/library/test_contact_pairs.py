@@ -17,6 +17,7 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Shape, UnilateralBatch
 from fem_mbs.elements import Ball, Box, Bush, Capsule, Contact, Cylinder, Plane, Surface
+from fem_mbs.elements.contact.boxes import Brick, boxes
 from fem_mbs.elements.contact.pairs import Nearest, approach, every
 from fem_mbs.elements.contact.shapes import reach
 from fem_mbs.elements.contact.yielding import YieldingBatch
@@ -214,6 +215,17 @@ def test_the_least_gap_is_the_distance(pair: tuple[str, str]) -> None:
         else:
             assert batch.gaps(motion).min() < 1e-3
     assert apart >= 10
+
+
+def test_edges_that_go_on_cross_near_their_boxes() -> None:
+    """Of faces that lie on each other, however little one is turned: lines of their edges cross far away then."""
+    half, none = np.array([[[0.5, 1.0, 0.5]]]), np.zeros((1, 1, 3))
+    for turn in (0.2, 0.02, 0.002):
+        upper = Brick(none + (0.3, 0.0, 1.0), so3.exp(np.array([0.0, 0.0, turn]))[None], half)
+        near, held = (boxes(Brick(none, np.eye(3)[None], half), upper, continued=own) for own in (False, True))
+        touch, on = (np.abs(own.gap) < 1e-9 for own in (near, held))
+        assert touch.sum() >= 6 and on[touch].all()
+        assert np.linalg.norm(held.b[on], axis=-1).max() < 2.0
 
 
 def test_a_cylinder_that_lies_on_a_plane_is_as_high_as_its_radius() -> None:
