@@ -24,6 +24,7 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
+from fem_mbs.alpha.local_error import worst
 from fem_mbs.alpha.starting_values import step_matrix
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.complementarity import inverse
@@ -384,7 +385,9 @@ class NonsmoothAlpha(Method):
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
             values = errors_after(before, state, which, back, errors.values, rates=rates)
-            alpha = alpha._replace(errors=errors._replace(values=values, turned=0.0))  # rounds are between impacts
+            largest = np.maximum(errors.largest, [np.zeros(2), worst(contacts.open, errors.values[0])])
+            # rounds are between impacts
+            alpha = alpha._replace(errors=errors._replace(values=values, largest=largest, turned=0.0))
         return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))
 
 

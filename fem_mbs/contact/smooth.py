@@ -35,8 +35,7 @@ SHORT = 0.25
 LIGHT = 1e-9
 """Force, over the largest, with which nothing that has touched without one begins anew: it is rounding."""
 CROWDED = 1e-3
-"""Part of a step up to an impact or a stop that is so short that what is left is not resolved, and no more is located.
-"""
+"""Part of a step that is so short that its forces are not resolved; after one, no more impacts are located."""
 INSTANT = 1e-5
 """Share of the longest step in which errors stay as they are: their accelerations would be rounding over its square."""
 
@@ -129,9 +128,8 @@ def part_of(
         return smooth
     alike = memory.closed & ~memory.touches
     if not impulsive and (watch.gap[alike] < -DEEP * contacts.size[alike]).any():  # they no longer are
-        return part_of(
-            contacts, method, Standing(point.state, touched_by(point.memory, memory.closed)), h, damped=damped
-        )
+        every = Standing(point.state, touched_by(point.memory, memory.closed))
+        return part_of(contacts, method, every, h, damped=damped)
     end, gains = balanced(contacts, point, smooth.point)
     left = touches & (watch.gap > TOUCHING * contacts.size) & contacts.pushing(state)
     # beyond the end of a face or an edge, forces jump, too

@@ -621,6 +621,25 @@ def test_dominoes_fall_over_each_other() -> None:
     assert min(solution.gap(own).min() for own in model.elements if isinstance(own, Contact)) > -1e-12
 
 
+def test_an_error_that_an_impact_ends_is_told() -> None:
+    """A rod falls on a stop, where it rests: what it was off by before is the error of the run."""
+    runs = []
+    for h in (0.01, 0.0025):
+        model = mbs.Model(gravity=(0, 0, -G))
+        rod = model.add_node((0.25, 0, 0), angular_velocity=(0, -0.9, 0))
+        rod.velocity = (0, 0, 0.9 * 0.25)
+        model.add(RigidBody(rod, 1.0, [0.01, 0.02, 0.02]))
+        hinge = model.add(RevoluteJoint(model.ground, rod, (0, 1, 0), point=(0, 0, 0)))
+        model.add(JointStop(hinge, -1.0, 0.2, restitution=0.0))
+        runs.append(mbs.simulate(model, 0.2, h))
+    rough, fine = (
+        run.position(run.model.nodes[1])[:: round(0.01 / h)] for run, h in zip(runs, (0.01, 0.0025), strict=True)
+    )
+    off = np.linalg.norm(rough - fine, axis=1)
+    assert off[-1] < 1e-12 < off.max()
+    assert off.max() < runs[0].stats.error.length < 3.0 * off.max()
+
+
 def test_a_block_beyond_the_edge_of_a_flush_one_tips() -> None:
     """About the edge, as a pendulum upside down; flush sides do not hold it."""
     model, beyond, half = mbs.Model(gravity=(0, 0, -G)), 0.05, 0.1
