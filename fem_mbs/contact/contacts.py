@@ -259,15 +259,11 @@ class Contacts:
         result[numbers] = True
         return result
 
-    def pressure(self, state: State) -> float:
-        """All that presses, by what gaps are measured by, J."""
+    def pressed(self, state: State) -> tuple[float, int]:
+        """All that presses, by what gaps are measured by, J, and the contact that is pressed most."""
         numbers, values = self.carried(state)
-        return float(values[:, FORCES.start] @ self.size[numbers])
-
-    def pressed_most(self, state: State) -> int:
-        """The contact with the largest pressure."""
-        numbers, values = self.carried(state)
-        return int(numbers[values[:, FORCES.start].argmax()]) if len(numbers) else 0
+        normal = values[:, FORCES.start]
+        return float(normal @ self.size[numbers]), int(numbers[normal.argmax()]) if len(numbers) else 0
 
 
 class ContactForces(NamedTuple):

@@ -170,9 +170,9 @@ def turned(contacts: Contacts, smooth: Smooth, h: float) -> BoolArray | None:
 def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Standing, bool]:
     """The end of a part with what it has gained, and whether that is more than passes."""
     states = contacts.without(first.state), contacts.without(last.state)
-    before = first.memory.balance
-    gain = gained(contacts.open, *states, before.energy, contacts.pressure(last.state))
-    balance = before.after(gain, contacts.pressed_most(last.state))
+    before, (pressed, most) = first.memory.balance, contacts.pressed(last.state)
+    gain = gained(contacts.open, *states, before.energy, pressed)
+    balance = before.after(gain, most)
     return Standing(last.state, last.memory._replace(balance=balance)), gain.more > 0.0
 
 
