@@ -141,8 +141,7 @@ class InverseTangent(NamedTuple):
         of_u, of_u1 = dual(both) if transposed else -bracket(both)
         bent = of_u1 + A @ of_u
         result: Array = 0.5 * of_u + self.e * bent
-        coupled = result[..., target, :]
-        coupled += e1 * self.along * bent[..., source, :]
+        result[..., target, :] += e1 * self.along * bent[..., source, :]
         # e + eps e1 w.U becomes steeper by e1 (0, w) + eps (e1 (w, U) + e2 w.U (0, w)), times A^2 u
         steeper, along = np.zeros((2, *u.shape, 2))
         steeper[..., 3:, 0] = steeper[..., :3, 1] = e1[..., 0] * w

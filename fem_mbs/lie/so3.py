@@ -57,7 +57,8 @@ each number of all cells in a row. For single ones BLAS is called, which takes l
 def skew(a: Array) -> Array:
     """Skew matrix with ``skew(a) b = a x b``, shape ``(..., 3, 3)`` from ``(..., 3)``."""
     if a.strides[0] < a.strides[-1]:
-        return np.einsum("...k,kij->...ij", a, _SKEW)
+        rows = (_SKEW_FLAT.T @ a.T.reshape(3, -1)).reshape(3, 3, *a.T.shape[1:])
+        return rows.transpose(*range(a.ndim, 1, -1), 0, 1)
     return a.reshape(-1, 3).dot(_SKEW_FLAT).reshape(*a.shape, 3)
 
 
