@@ -29,7 +29,7 @@ from fem_mbs.initial.redundant import (
 )
 from fem_mbs.initial.state_point import as_built, largest_gap, without_accelerations
 from fem_mbs.lie import so3
-from fem_mbs.linear.null_space import BARE, Matrix, balanced, lengths, null_spaces, regular, scaled
+from fem_mbs.linear.null_space import BARE, Matrix, comparable, lengths, null_spaces, regular, scaled
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.batch_checks import not_finite
@@ -189,10 +189,9 @@ def _unfixed(system: System, matrix: csc_array, rows: IntArray) -> IntArray:
         return rows
     units = np.append(1.0 / system.weight[system.free_rows], np.zeros(system.m))
     whole = csc_array(matrix @ diags_array(units))
-    whole = csc_array(scaled(whole, *balanced(whole, np.isin(np.arange(len(units)), rows))))
     block = whole[rows].toarray()
     block = np.where(np.abs(block) > BARE * np.abs(block).max(axis=1, keepdims=True), block, 0.0)[:, rows]
-    _, values, vectors = np.linalg.svd(scaled(block, *balanced(block, rows >= 0)))
+    _, values, vectors = np.linalg.svd(block * comparable(block, rows >= 0)[:, None])
     loose = np.abs(vectors[values < SMALL**2 * values.max(initial=1.0)]).max(axis=0, initial=0.0) > SMALL
     return np.asarray(rows[loose])
 
@@ -221,8 +220,7 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     M = scaled(M, scale, scale)
     own = np.isin(rest, _first_order(system))
     if own.any():
-        rows, columns = balanced(M, own)
-        M, scale = scaled(M, rows, columns), scale * columns
+        M = scaled(M, comparable(M, own), np.ones(len(rest)))
     B = _part(matrix, np.arange(system.n_free, matrix.shape[0]), rest)
     B = scaled(B, np.ones(B.shape[0]), scale)
     # unknowns in no equation and equations without unknowns are told apart, however many there are

@@ -47,8 +47,6 @@ SURE = 1e-2
 than this over the size to which it vanishes."""
 ALMOST = 1e-13
 """Square of the relative size below which combinations are counted as vanishing."""
-BALANCED = 8
-"""How often rows and columns are scaled: each time takes the root of what they differ by."""
 
 
 class NullSpaces(NamedTuple):
@@ -155,13 +153,10 @@ def scaled(matrix: Matrix, rows: Array, columns: Array) -> Matrix:
     return result
 
 
-def balanced(M: Matrix, own: BoolArray) -> tuple[Array, Array]:
-    """Factors of rows and columns, which make those of the ``own`` unknowns comparable: each is in its own unit."""
-    rows, columns = np.ones(len(own)), np.ones(len(own))
-    for factors, axis in int(own.any()) * BALANCED * ((rows, 1), (columns, 0)):
-        size = lengths(scaled(M, rows, columns), axis)
-        factors[own] /= np.sqrt(np.where(size > 0.0, size, 1.0))[own]
-    return rows, columns
+def comparable(M: Matrix, own: BoolArray) -> Array:
+    """Factors of rows, which make the equations of the ``own`` unknowns comparable: each is in a unit of its own."""
+    size = lengths(M, 1)
+    return 1.0 / np.where(own & (size > 0.0), size, 1.0)
 
 
 def lengths(matrix: Matrix, axis: int) -> Array:

@@ -22,7 +22,7 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, eigsh, splu
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.errors import ConvergenceError, SingularSystemError
-from fem_mbs.linear.null_space import balanced, scaled
+from fem_mbs.linear.null_space import comparable, scaled
 
 DENSE_SIZE, LARGEST = 100, 1000
 """Unknowns up to which everything is dense; size of an operator up to which it is where ARPACK does not converge, as
@@ -34,6 +34,8 @@ NO_STIFFNESS = 4.0 * float(np.finfo(float).eps)
 DEFECT, PARALLEL = 1e-6, 0.99
 """Double eigenvalues of one mode are split by rounding to about the root of it, against the shift; their modes are
 parallel then, to this cosine."""
+ALIKE = 1e-3
+"""Part by which a mode without frequency is another one: threefold zeros are split by the cube root of rounding."""
 COUPLED = 1e-6
 """Unsymmetric and velocity terms below this share of the highest frequency (squared) do not couple modes."""
 SMALL_SHIFT, WITHIN = 1e-11, 0.1
@@ -121,11 +123,11 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     """
     M, C, K, B, L, G, second, velocity = pencil
     n, m = K.shape[0], B.shape[0]
-    P, motions, one = K + sigma * C + sigma**2 * M, np.flatnonzero(second), np.ones(m)
-    # each state and output is in its own unit
-    units, columns = balanced(P / abs(P[motions][:, motions]).max(), ~second)
-    M, C, K, P = (scaled(own, units, columns) for own in (M, C, K, P))
-    L, B, G = scaled(L, units, one), scaled(B, one, columns), scaled(G, one, columns)
+    P, motions = K + sigma * C + sigma**2 * M, np.flatnonzero(second)
+    # each equation of a state or an output is in a unit of its own
+    units, one = comparable(P / abs(P[motions][:, motions]).max(), ~second), np.ones(n)
+    M, C, K, P = (scaled(own, units, one) for own in (M, C, K, P))
+    L = scaled(L, units, np.ones(m))
     level = diags_array(velocity.astype(float))
     moving = csc_array(level @ B)
     rows = csc_array(B - moving + level @ (sigma * B + G)) if m else B
@@ -150,9 +152,7 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
     few = partial(arpack, eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
     theta, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
     forces = csc_array(diags_array(second.astype(float)) @ K)  # rates of states have no part in squares of frequencies
-    mass = scaled(pencil.M, columns, columns)
-    values, x = _select(sigma + sigma / theta, z[:n], mass, forces, sigma, count)
-    return values, columns[:, None] * x
+    return _select(sigma + sigma / theta, z[:n], pencil.M, forces, sigma, count)
 
 
 def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:
@@ -228,10 +228,11 @@ def _select(values: Array, x: Array, M: csc_array, K: csc_array, sigma: float, c
     values = split @ values / split.sum(axis=1)
     none = np.abs(values) ** 2 <= rounding
     # zeros come twice with one mode: as many as their modes span
-    still = np.concatenate([x[:, none].real, x[:, none].imag], axis=1)
-    spans, y = np.linalg.eigh(still.T @ (M @ still))
-    spanned = spans > DEFECT**2 * max(spans.max(initial=0.0), 1.0)
-    still = still @ (y[:, spanned] / np.sqrt(spans[spanned]))
+    still = np.concatenate([directions[:, none].real, directions[:, none].imag], axis=1)
+    still, spans, _ = np.linalg.svd(still, full_matrices=False)
+    still = still[:, spans > ALIKE]
+    masses, y = np.linalg.eigh(still.T @ (M @ still))
+    still = still @ (y / np.sqrt(np.where(masses > MASSLESS * abs(M).max(), masses, 1.0)))
     real = np.abs(values.imag) <= DEFECT * np.abs(values)
     others = ~none & ((values.imag > 0.0) | real)
     values = np.concatenate([np.zeros(still.shape[1]), np.where(real, values.real, values)[others]])

@@ -17,6 +17,8 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.pattern import TINY
 
+ROUNDING = 1e-12
+"""Loads below this share of what stiffness makes of displacements by the size of the model are none."""
 TRIALS = 8
 """Sets of random signs with which what equations read is added up."""
 
@@ -35,26 +37,28 @@ def variable_sizes(system: Any, of_nodes: Array) -> Array:
 
 def _by_equations(system: Any, units: Array, unknown: BoolArray) -> Array:
     motion, data, N, nodes = system.at_rest(), system.prescribe(0.0).elements, len(units), 6 * system.n
-    force, parts = np.zeros(N), list[Any]()
+    force, every = np.zeros(N), list[Any]()
     for k, (batch, rows) in enumerate(zip(system.batches, system.components, strict=True)):
         forces, context = batch.force(motion, data[k])
         force += sums(system.element_slots(k), forces.ravel(), N)
-        if unknown[rows].any():
-            parts.append((k, batch, rows, context))
+        every.append((batch, rows, context))
+    parts = [part for part in every if unknown[part[1]].any()]
     own, others = np.flatnonzero(unknown), np.flatnonzero(~unknown & (units > 0.0))
-    inertia, loads = float((system.diagonal_mass * units**2)[others].sum()), np.abs(force * units)[:nodes].max()
+    masses, loads = system.diagonal_mass * units**2, np.abs(force * units)[:nodes].max()
     speed = np.max(np.abs(system.velocities.ravel()) / np.where(units > 0.0, units, np.inf)[:nodes])
-    units = units[others]
+    units, inertia = units[others], masses[others].sum()
     K, C, M = (_matrix(parts, N, name) for name in ("stiffness", "damping", "mass"))
+    stiff = np.abs(_matrix(every, N, "stiffness").diagonal()[others]) * units**2
+    loads *= loads > ROUNDING * stiff.max(initial=0.0)
     pace = max(speed, (loads / inertia) ** 0.5 if inertia > 0.0 else 0.0)
-    if pace == 0.0:  # that of what delays
-        delays, rates = np.abs(K.diagonal()[own]), np.abs(C.diagonal()[own])
-        pace = float(np.divide(delays, rates, out=np.zeros(len(own)), where=rates > 0.0).max()) or 1.0
+    if pace == 0.0:  # the slowest of springs and of what delays
+        rates = _ratios(np.abs(K.diagonal()), np.abs(C.diagonal()))[own], _ratios(stiff, masses[others]) ** 0.5
+        pace = min((rate for rate in np.concatenate(rates).tolist() if rate > 0.0), default=1.0)
     s = pace * (1.0 + 1.0j)  # no motion that lasts grows so
     P = csc_array(K + s * C + s**2 * M)
     largest = max(loads, inertia * pace**2) or 1.0
     read = np.square(np.abs(P[own][:, others]) @ units) + force[own] ** 2
-    for _, batch, rows, context in parts:
+    for batch, rows, context in parts:
         if batch.reads is not None:
             pressing = batch.by_multipliers(context) * (largest * system.constraint_weight)[batch.reads][:, None]
             read += sums(rows.ravel(), np.square(pressing).sum(axis=2).ravel(), N)[own]
@@ -71,10 +75,14 @@ def _by_equations(system: Any, units: Array, unknown: BoolArray) -> Array:
     return np.maximum(np.where(made > TINY, made, back), np.abs(motion.u[own - nodes]))
 
 
+def _ratios(a: Array, b: Array) -> Array:
+    return np.divide(a, b, out=np.zeros(len(a)), where=b > 0.0)
+
+
 def _matrix(parts: list[Any], N: int, name: str) -> csc_array:
     """A matrix ``(N, N)`` of some batches."""
     shape, entries, places = (N, N), [np.empty(0)], [np.empty((2, 0), np.intp)]
-    for _, batch, rows, context in parts:
+    for batch, rows, context in parts:
         if (values := getattr(batch, name)(context)) is not None:
             entries.append(values.ravel())
             places.append(np.stack(np.broadcast_arrays(rows[:, :, None], rows[:, None])).reshape(2, -1))
