@@ -104,7 +104,10 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _models(names: dict[str, Any]) -> list[fem_mbs.Model]:
-    return [value for value in names.values() if isinstance(value, fem_mbs.Model)]
+    """By names, or in lists, tuples or dictionaries that have one."""
+    values = [[*own.values()] if isinstance(own, dict) else own for own in names.values()]
+    held = [own if isinstance(own, list | tuple) else [own] for own in values]
+    return [*dict.fromkeys(model for own in held for model in own if isinstance(model, fem_mbs.Model))]
 
 
 def _place(error: Exception, script: str) -> str:

@@ -12,8 +12,9 @@ whatever ``k`` and ``n``, if ``y - ln(1 + y) = -e y - ln(1 - e y)``: the time in
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, log1p
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -25,14 +26,17 @@ from fem_mbs.contracts import (
     Motion,
     Numbering,
     Positive,
-    UnitInterval,
     checked,
     node_rows,
+    number,
     own_rows,
 )
+from fem_mbs.elements.beams.section import Poisson
 from fem_mbs.elements.contact.pairs import NearestBatch, PairPlace, every
 from fem_mbs.elements.contact.tubes import TubePlace
+from fem_mbs.errors import ModelError
 
+Radius = Annotated[float, partial(number, low=-inf, high=inf)]
 ELASTIC = 1e-3
 """Loss below which the equation of ``y`` is its first terms, which do not cancel."""
 
@@ -56,7 +60,7 @@ def damping_number(e: float) -> float:
 
 
 @checked
-def hertz_stiffness(radius: Positive, young: Positive, poisson: UnitInterval, other_radius: float = inf) -> float:
+def hertz_stiffness(radius: Positive, young: Positive, poisson: Poisson, other_radius: Radius = inf) -> float:
     """Stiffness ``k`` in N/m^1.5 of two elastic balls, or of a ball on a half space: ``N = k d^1.5`` (Hertz 1882).
 
     Both are of one material; of two, ``young`` and ``poisson`` are those with the mean of their ``(1 - nu^2)/E``.
@@ -68,6 +72,9 @@ def hertz_stiffness(radius: Positive, young: Positive, poisson: UnitInterval, ot
     other_radius : float
         Of the other; infinite for a half space, negative for a hollow.
     """
+    if -radius <= other_radius <= 0.0:
+        what = f"positive, or of a hollow, below {-radius:g}"
+        raise ModelError(f"hertz_stiffness: other_radius must be {what}, received {other_radius}")
     return 2.0 / 3.0 * young / (1.0 - poisson * poisson) / float(np.sqrt(1.0 / radius + 1.0 / other_radius))
 
 

@@ -47,6 +47,11 @@ def test_hertz_stiffness() -> None:
     """contact of a steel ball with a steel half space, and of two like balls."""
     assert pytest.approx(2.175713e10, rel=1e-6) == K
     assert hertz_stiffness(R, 210e9, 0.3, R) == pytest.approx(K / np.sqrt(2))
+    assert hertz_stiffness(R, 210e9, 0.3, np.inf) == K
+    assert hertz_stiffness(R, 210e9, -0.3, -2 * R) == pytest.approx(K * np.sqrt(2))
+    for wrong in ((R, 210e9, 0.6), (R, 210e9, 0.3, 0.0), (R, 210e9, 0.3, -0.5 * R), (R, 210e9, 0.3, -R)):
+        with pytest.raises(mbs.ModelError, match="hertz_stiffness: (poisson|other_radius) must be"):
+            hertz_stiffness(*wrong)
 
 
 @pytest.mark.ci

@@ -459,6 +459,7 @@ MAKES = SCRIPT.format(height=0).replace("solution = mbs.simulate(model, 0.1, 0.0
         ("import nonesuch", 2, "line 1: import nonesuch\nModuleNotFoundError: No module named 'nonesuch'"),
         ("raise SystemExit('usage: it')", 2, "usage: it"),
         (MAKES, 0, "has run\nModel on R3xSO3"),
+        (f"{MAKES}\nmodels = [model]\ndel model", 0, "has run\nModel on R3xSO3"),
         (f"{MAKES}\nraise SystemExit(0)", 0, "has run\nModel on R3xSO3"),
         ("raise SystemExit(2)", 2, "ends by sys.exit before it makes a model"),
         (f"{MAKES}\n1 / 0", 2, "line 10: 1 / 0\nZeroDivisionError: division by zero"),
