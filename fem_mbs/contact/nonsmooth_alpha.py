@@ -50,8 +50,7 @@ from fem_mbs.contact.touching import once
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked, listed
 from fem_mbs.contracts.unilateral import TIME, TOUCHING
-from fem_mbs.errors import ModelError
-from fem_mbs.initial.state_point import PLACED, deep
+from fem_mbs.initial.state_point import BETWEEN, refuse_deep
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.system.system import System
 
@@ -112,14 +111,13 @@ class NonsmoothAlpha(Method):
         return self.smooth_method.turning
 
     def settle(self, system: System, state: State) -> State:
-        """Contact forces, and impacts of what approaches where it touches."""
+        """Contact forces, and impacts of what approaches where it touches, or is as deep as between steps."""
         contacts = contacts_of(system)
         if not contacts.count:
             return state
         gaps = contacts.gaps(system.motion(state))
-        if len(contacts.within(gaps, -TOUCHING)):
-            part, text = next(deep(system, system.motion(state)))
-            raise ModelError(f"{part}: {text}; {PLACED}")
+        if len(contacts.within(gaps, -BETWEEN)):
+            refuse_deep(system, system.motion(state))
         touches = once(contacts, state, gaps <= TOUCHING * contacts.size)
         own = Selection(contacts, touches)
         slow = own.still(state, np.inf)

@@ -31,6 +31,7 @@ from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular, jammed
 from fem_mbs.initial.state_point import (
+    BETWEEN,
     StatePoint,
     as_built,
     check_system,
@@ -39,6 +40,7 @@ from fem_mbs.initial.state_point import (
     largest_speed,
     pace,
     place_of,
+    refuse_deep,
     without_accelerations,
     worst_joint,
 )
@@ -136,8 +138,6 @@ def _smallest(system: System, evaluation: Evaluation, rate: Array) -> Array:
 
 ROUNDED_RATE = 1e-12
 """Velocity of what the model holds, against the largest, that is none."""
-BETWEEN = 1e-4
-"""Gap, over the extent of the model, by which joints may be open in a state between steps of half a radian."""
 BLOW = 0.05
 """Change of velocities against the largest, above what any run violates joints by."""
 SPEED = 1e-7
@@ -169,7 +169,9 @@ def consistent_start(system: System, given: State | None = None, open_by: float 
         place = projected(system, place)._replace(v=place.v, udot=place.udot)
         evaluation = closed(system, place)
     matrix = explain_singular(system, evaluation, "at the start")
-    if given is not None:
+    if given is None:
+        refuse_deep(system, evaluation.motion)
+    else:
         place = stopped(system, place)
         moving = without_accelerations(system, place)
         # the smallest velocity, in the metric of the mass, without which joints would hold

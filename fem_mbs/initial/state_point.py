@@ -117,12 +117,21 @@ def refuse_impacts(system: System, method: Method) -> None:
         refuse_contacts(system, str(method), "take method=NonsmoothAlpha()")
 
 
+BETWEEN = 1e-4
+"""By how much, over the extent of the model, joints may be open and contacts deep in a state between steps of half a
+radian."""
 PRESSED, DEPTH = 10.0, 1e-4
 """A force so many times all others together, by a depth of so much of the extent, or in rad, is hardly meant."""
 PLACED = (
     "place the bodies, or the ends of stops, so that they touch at most; center= of shapes and the point of a Plane "
     "are in the world, and a Plane is solid against its normal"
 )
+
+
+def refuse_deep(system: System, motion: Motion) -> None:
+    """Raise :class:`ModelError` for the first of the rigid contacts and stops that are deep."""
+    for part, text in deep(system, motion):
+        raise ModelError(f"{part}: {text}; {PLACED}")
 
 
 def deep(system: System, motion: Motion) -> Iterator[tuple[str, str]]:

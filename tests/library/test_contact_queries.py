@@ -84,6 +84,22 @@ def test_an_event_is_where_a_contact_is_hit() -> None:
     assert ended.status is mbs.Outcome.EVENT
 
 
+def test_a_run_goes_on_from_a_hit_where_there_are_joints() -> None:
+    """Between steps contacts are a little deep there, as joints are open."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bob = model.add_node((0.6, 0, -0.8))
+    model.add(RigidBody(bob, 1.0, (0.01, 0.01, 0.01)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    model.add(Contact(model.ground, bob, Plane((1, 0, 0), (-0.3, 0, 0)), Ball(0.1), restitution=0.5), name="wall")
+    whole = mbs.simulate(model, 0.8, 0.02)
+    hit = mbs.simulate(model, 0.8, 0.02, events=Event("wall.gap", terminal=True))
+    assert hit.t[-1] == pytest.approx(whole.impulses("wall")[0].t, abs=1e-12)
+    for initial in (hit.checkpoint, hit.state(-1)):
+        rest = mbs.simulate(model, 0.8, 0.02, initial=initial)
+        assert np.abs(rest.x[-1] - whole.x[-1]).max() < whole.stats.error.length
+        assert len(mbs.join([hit, rest]).impulses("wall")) == len(whole.impulses("wall"))
+
+
 def test_a_sensor_sees_a_bounce() -> None:
     """As the query does."""
     model = bouncing()
