@@ -13,7 +13,16 @@ import pytest
 
 import fem_mbs as mbs
 from fem_mbs.contracts import Event
-from fem_mbs.elements import Force, Moment, NodeSensor, RevoluteJoint, RigidBody, SampledController, SpringDamper
+from fem_mbs.elements import (
+    Force,
+    JointSensor,
+    Moment,
+    NodeSensor,
+    RevoluteJoint,
+    RigidBody,
+    SampledController,
+    SpringDamper,
+)
 
 GROUPS = ("R3xSO3", "SE3")
 G = 9.81
@@ -202,6 +211,18 @@ def test_a_run_goes_on_from_the_event_that_ended_it(group: str, tmp_path: Path) 
     off = replace(first.state(-1), x=first.x[-1] + [[0, 0, 0], [0, 2e-3, 0]])
     with pytest.raises(mbs.ModelError, match="'hinge' is open at t"):
         mbs.simulate(model, 0.7, step, initial=off)
+
+
+def test_runs_join_at_a_state() -> None:
+    """What starts there closes velocities, and asks sensors anew."""
+    model = pendulum()
+    model.add(JointSensor("hinge", "coordinate_rate"))  # what it says of a start is not what it said in a step
+    method = mbs.GeneralizedAlpha(formulation="index3")  # whose velocities are off the joints
+    half = mbs.simulate(model, 0.3, 0.03, method)
+    assert mbs.join([half, mbs.simulate(model, 0.6, 0.03, method, initial=half.state(-1))]).t[-1] == 0.6
+    moved = replace(half.state(-1), v=1.1 * half.v[-1])
+    with pytest.raises(mbs.ModelError, match=r"at different states \(v\)"):
+        mbs.join([half, mbs.simulate(model, 0.6, 0.03, method, initial=moved)])
 
 
 @pytest.mark.parametrize("count", [1, 3])
