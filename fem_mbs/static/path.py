@@ -48,6 +48,8 @@ BEYOND = 2.0
 """So many of them ahead it is looked which laws pass a kink, where there is no further step."""
 DEVIATION = 0.5
 """Largest distance of an equilibrium from where its tangent pointed, against the step: beyond, it is another path."""
+ALONG = 0.87
+"""Least share of a step of arc length that is along the tangents at its ends, 30 degrees aside: other ones leap."""
 NOTHING = 1e-7
 """Motions, against the extent of the model and in rad, that may deviate."""
 UNEVEN = 0.1
@@ -313,7 +315,9 @@ class EquilibriumPath(LoadPath):
         iterations = step.report.iterations
         deviation, moved = (float(np.sqrt(self.distance @ part**2)) for part in (step.change - ahead, step.change))
         place = self._place(step.point, step.evaluation, step.change)
-        far = deviation > (allowed := DEVIATION * moved + NOTHING) and not self._bends(step, place, length, allowed)
+        far = deviation > (allowed := DEVIATION * moved + NOTHING)
+        far = far or self.arc_length and not self._goes_on(place, step.change)
+        far = far and not self._bends(step, place, length, allowed)
         if far or not self.arc_length and not self._returns(place, length, moved):
             if self.arc_length or self.step is None:
                 raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
@@ -345,6 +349,11 @@ class EquilibriumPath(LoadPath):
                 if place.tangent[-1] * self.here.tangent[-1] > 0.0:
                     return self._place(place.point, place.evaluation, place.tangent), report, iterations
         return None
+
+    def _goes_on(self, place: PathPoint, change: Array) -> bool:
+        """Whether the way to a place is along the path at both ends: what leaps over a limit may go back from there."""
+        way = self.metric * change
+        return bool(min(way @ self.here.tangent, way @ place.tangent) >= ALONG * np.sqrt(way @ change))
 
     def _returns(self, place: PathPoint, length: float, moved: float) -> bool:
         """Whether the way back from an equilibrium leads to the last one, where the model is much stiffer there.

@@ -28,6 +28,7 @@ from fem_mbs.elements import (
     ShellSection,
     SmoothStep,
     SpringDamper,
+    Truss,
 )
 
 SECTION = BeamSection(EA=1e4, GA=1e4, GJ=1, EI=1, mass=1, inertia=(1, 1, 1))
@@ -354,3 +355,25 @@ def test_no_step_leaps_over_a_limit(push: float, caplog: pytest.LogCaptureFixtur
     solution = mbs.statics(truss(push), step=0.125)
     told = [record.getMessage() for record in caplog.records]
     assert solution.x[-1, 1, 2] < 0 and len(told) == 1 and "leaps to another equilibrium" in told[0]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("push", [2.2, 2.8])
+def test_no_step_of_arc_length_leaps_over_a_limit(push: float) -> None:
+    """Two trusses go through to the other side, and never back: a place beyond, where the load has fallen, is none."""
+    rise, EA = 0.3, 1e4
+    length, down = np.hypot(1.0, rise), np.linspace(0, rise, 10001)
+    limit = (2 * EA * (1.0 / np.hypot(1.0, down) - 1.0 / length) * down).max()
+    model = mbs.Model()
+    body = model.add_node((0, 0, rise))
+    model.fix(body, translation=(True, True, False), rotation=True)
+    for x in (-1.0, 1.0):
+        foot = model.add_node((x, 0, 0))
+        model.fix(foot)
+        model.add(Truss(foot, body, BeamSection(EA, EA, 1, 1, 1, (1, 1, 1))))
+    model.add(Force(body, (0, 0, -push * limit)))
+    solution = mbs.statics(model, arc_length=True, step=0.1)
+    z = solution.position(body)[:, 2]
+    assert (np.diff(z) < 0).all()
+    force = 2 * EA * (1.0 / length - 1.0 / np.hypot(1.0, z)) * z
+    np.testing.assert_allclose(force, -push * limit * solution.t, atol=1e-6 * limit)
