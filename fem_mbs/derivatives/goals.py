@@ -176,12 +176,13 @@ class Misfit(Goal):
     def __post_init__(self) -> None:
         if self.times.ndim != 1 or self.data.ndim > 2 or len(self.data) != len(self.times):
             raise ModelError(
-                f"Misfit: data must have an entry for each of the {len(self.times)} times, received {shown(self.data)}"
+                f"Misfit of {shown(self.signal)}: data must have an entry for each of the {len(self.times)} times, "
+                f"received {shown(self.data)}"
             )
         if self.sigma.shape not in ((), self.data.shape, self.data.shape[1:]):
             raise ModelError(
-                f"Misfit: sigma must be a number, or have the shape of data, {self.data.shape}, received "
-                f"{shown(self.sigma)}"
+                f"Misfit of {shown(self.signal)}: sigma must be a number, or have the shape of data, "
+                f"{self.data.shape}, received {shown(self.sigma)}"
             )
 
     def value(self, t: Array, y: Array) -> float:
