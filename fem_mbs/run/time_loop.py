@@ -295,7 +295,8 @@ class TimeIntegration:
     def end_at(self, event: State) -> State:
         """Stand at an event within the last step, where joints are closed: a run that goes on begins anew there."""
         if event.t < self.state.t:
-            self._anew(self.state, replace(consistent_start(self.system, event, math.inf), turns=event.turns), math.inf)
+            self.memory = self._earlier  # what errors were at the end of the step is not known within it
+            self._anew(event, replace(consistent_start(self.system, event, math.inf), turns=event.turns), math.inf)
             return self.state
         return event
 
@@ -338,7 +339,7 @@ class TimeIntegration:
             if not passed:
                 self.rejected += 1
                 continue
-            self.state, self.memory = step.state, step.memory
+            self._earlier, self.state, self.memory = self.memory, step.state, step.memory
             if plan.end is not None and self.state.t != plan.end:
                 self.state = self.state.at(plan.end)
             self.steps += 1
