@@ -36,6 +36,8 @@ DEFECT, PARALLEL = 1e-6, 0.99
 parallel then, to this cosine."""
 ALIKE = 1e-3
 """Part by which a mode without frequency is another one: threefold zeros are split by the cube root of rounding."""
+FAR = 100.0
+"""Eigenvalues beyond so many shifts have another one."""
 COUPLED = 1e-6
 """Unsymmetric and velocity terms below this share of the highest frequency (squared) do not couple modes."""
 SMALL_SHIFT, WITHIN = 1e-11, 0.1
@@ -116,17 +118,50 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
 def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Array]:
     """Eigenvalues of least size and modes, as :func:`eigenmodes`, for any ``C`` and ``K``.
 
-    With ``d' = sigma w`` and the real shift ``sigma`` the operator maps ``(x, y)`` to ``(d, x + d)``,
-    ``P(sigma) d + L mu = -sigma ((C + sigma M) x + sigma M y)``, ``P = K + sigma C + sigma^2 M``; its eigenvalues are
-    ``sigma/(lambda - sigma)``. Equations of velocities give ``(sigma B + G) d = -sigma B x``. Where equations are of
-    lower order or closed, eigenvalues are infinite, and those of the operator zero.
+    What a shift leaves of eigenvalues far beyond it is rounding: all at once are found by as many shifts as they need.
+    """
+    M, C, K, B, _, _, second, velocity = pencil
+    # equations with the rate of a state, not those of sensors, which have velocities of nodes
+    first, n = np.flatnonzero(~second), len(second)
+    states = int((abs(C)[first][:, first].sum(axis=1) > 0.0).sum())
+    finite = 2 * int(second.sum()) + states - 2 * B.shape[0] + int(velocity.sum())
+
+    def dense() -> tuple[Array, Array]:
+        values, z, shift = np.full(finite, np.inf), np.empty((2 * n, finite)), sigma / FAR
+        while (far := np.abs(values) > FAR * shift).any():
+            shift *= FAR
+            theta, all_z = eig(_shifted(pencil, shift)(np.eye(2 * n)))
+            largest = np.argsort(-np.abs(theta))[:finite]
+            found = shift + shift / theta[largest]
+            those = np.argsort(np.abs(found))[finite - far.sum() :]
+            values = np.append(values[~far], found[those])
+            z = np.append(z[:, ~far], all_z[:, largest[those]], axis=1)
+        return values, z
+
+    def few() -> tuple[Array, Array]:
+        operator = LinearOperator((2 * n, 2 * n), _shifted(pencil, sigma), dtype=float)
+        theta, z = arpack(eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
+        return sigma + sigma / theta, z
+
+    values, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
+    forces = csc_array(diags_array(second.astype(float)) @ K)  # rates of states have no part in squares of frequencies
+    return _select(values, z[:n], M, forces, sigma, count)
+
+
+def _shifted(pencil: Pencil, sigma: float) -> Callable[[Array], Array]:
+    """The operator of a real shift ``sigma``, whose eigenvalues are ``sigma/(lambda - sigma)``.
+
+    With ``d' = sigma w`` it maps ``(x, y)`` to ``(d, x + d)``,
+    ``P(sigma) d + L mu = -sigma ((C + sigma M) x + sigma M y)``, ``P = K + sigma C + sigma^2 M``. Equations of
+    velocities give ``(sigma B + G) d = -sigma B x``. Where equations are of lower order or closed, eigenvalues are
+    infinite, and those of the operator zero.
     """
     M, C, K, B, L, G, second, velocity = pencil
     n, m = K.shape[0], B.shape[0]
     P, motions = K + sigma * C + sigma**2 * M, np.flatnonzero(second)
     # each equation of a state or an output is in a unit of its own
     units, one = comparable(P / abs(P[motions][:, motions]).max(), ~second), np.ones(n)
-    M, C, K, P = (scaled(own, units, one) for own in (M, C, K, P))
+    M, C, P = (scaled(own, units, one) for own in (M, C, P))
     L = scaled(L, units, np.ones(m))
     level = diags_array(velocity.astype(float))
     moving = csc_array(level @ B)
@@ -138,21 +173,7 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
         d = -sigma * solve(C @ x + sigma * (M @ (x + y)), moving @ x)
         return np.concatenate([d, x + d])
 
-    # equations with the rate of a state, not those of sensors, which have velocities of nodes
-    first = np.flatnonzero(~second)
-    states = int((abs(C)[first][:, first].sum(axis=1) > 0.0).sum())
-    finite = 2 * int(second.sum()) + states - 2 * m + int(velocity.sum())
-
-    def dense() -> tuple[Array, Array]:
-        theta, z = eig(apply(np.eye(2 * n)))
-        largest = np.argsort(-np.abs(theta))[:finite]
-        return theta[largest], z[:, largest]
-
-    operator = LinearOperator((2 * n, 2 * n), apply, dtype=float)
-    few = partial(arpack, eigs, operator, 2 * count + 2, f"modes: {count} eigenvalues")
-    theta, z = _found(dense, None if _small(B, count) or 2 * count + 2 + states >= finite else few, 2 * n)
-    forces = csc_array(diags_array(second.astype(float)) @ K)  # rates of states have no part in squares of frequencies
-    return _select(sigma + sigma / theta, z[:n], pencil.M, forces, sigma, count)
+    return apply
 
 
 def _shift(M: csc_array, K: csc_array, B: csc_array, count: int) -> float:

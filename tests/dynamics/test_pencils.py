@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.linalg import eig, qr
+from scipy.linalg import block_diag, eig, qr
 from scipy.sparse import csc_array
 
 from fem_mbs.arrays import Array
@@ -90,3 +90,19 @@ def test_eigenvalues_are_those_of_the_descriptor_form(kind: str, n: int) -> None
         gaps = np.where(own.velocity, value * (B @ mode) + G @ mode, B @ mode)
         assert np.abs(left).max() < 1e-9 * n * n * np.abs(mode).max() > np.abs(gaps).max()
         assert (mode.conj() @ M @ mode).real == pytest.approx(1.0, rel=1e-9)
+
+
+def test_states_that_are_fast_beside_integrals_keep_their_eigenvalues() -> None:
+    """Threefold zeros of one mode, and rates up to ten powers of ten above the frequency of a motion."""
+    n = 8
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rates = -np.sort(-(10.0 ** rng.uniform(0, 10, n - 3)))
+        A = block_diag(np.eye(3, k=1), np.diag(-rates))
+        X = rng.normal(size=(n, n))
+        M, C, K = np.diag(np.eye(1, n + 1)[0]), np.eye(n + 1), block_diag(1.0, -X @ A @ np.linalg.inv(X))
+        C[0, 0] = 0.0
+        none = np.zeros((0, n + 1))
+        own = Pencil(*map(csc_array, (M, C, K, none, none.T, none)), np.arange(n + 1) < 1, np.zeros(0, bool))
+        values, _ = eigenmodes(own, 2 * n)
+        np.testing.assert_allclose(np.sort(values.real)[:2], -rates[:2], rtol=1e-9)
