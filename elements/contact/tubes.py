@@ -109,15 +109,7 @@ def nearest_places(
     u, tiny = _samples(knots, parts, within), ROUNDING * parts[-1]
     at = _way(knots, closed, u)
     for _ in range(ITERATIONS):
-        step, first = _step(at, held := low == high)
-        if (out := (u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)).any():
-            # of two at their ends one may go back along its curve
-            step, _ = _step(at, held | out & ((first * step < 0.0) | ~out.all(axis=-1, keepdims=True)))
-            step[(u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)] = 0.0
-        # as a whole: along a valley between curves that are almost parallel both places go together
-        room = np.where(step < 0.0, low - u, high - u) / np.where(step == 0.0, 1.0, step)
-        room = np.minimum(np.where(step == 0.0, 1.0, room), FARTHEST / np.maximum(np.abs(step), FARTHEST))
-        step = step * room.min(axis=-1, keepdims=True)
+        step = _step_within(at, u, low, high)
         for _ in range(HALVINGS):
             new = u + step
             new = np.where(new - low <= tiny, low, np.where(high - new <= tiny, high, new))
@@ -136,6 +128,18 @@ def nearest_places(
     held |= second <= PARALLEL * steep
     held[..., 1] |= _flatness(second, mixed, steep) <= PARALLEL
     return at, u, held
+
+
+def _step_within(at: Way, u: Array, low: Array, high: Array) -> Array:
+    """Of both places, as a whole: along a valley between curves that are almost parallel they go together."""
+    step, first = _step(at, held := low == high)
+    if (out := (u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)).any():
+        # of two at their ends one may go back along its curve
+        step, _ = _step(at, held | out & ((first * step < 0.0) | ~out.all(axis=-1, keepdims=True)))
+        step[(u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)] = 0.0
+    room = np.where(step < 0.0, low - u, high - u) / np.where(step == 0.0, 1.0, step)
+    room = np.minimum(np.where(step == 0.0, 1.0, room), FARTHEST / np.maximum(np.abs(step), FARTHEST))
+    return step * room.min(axis=-1, keepdims=True)
 
 
 def _step(at: Way, held: BoolArray) -> tuple[Array, Array]:

@@ -131,12 +131,7 @@ def buckling(model: Model, count: PositiveInt = 1, *, initial: State | None = No
     result = Buckling(first + distances, *shaped(linear, z[: system.n_free]), linear)
     warn_of_meshes(result, "buckling", "its load factor")
     stiffness.warn_of_path(distances[0])
-    if (condition := stiffness.condition(stiffness.rate(SHARE * distances[0]), distances[0], z[:, 0])) > DOUBTED:
-        LOG.warning(
-            "buckling: the loads follow, and the nearest load factor changes %.1f times as much with the mesh as that "
-            "of a model with an energy: compare a finer one. It may flutter before: mbs.modes at states of mbs.statics",
-            condition,
-        )
+    stiffness.warn_of_condition(distances[0], z[:, 0])
     return result
 
 
@@ -236,6 +231,17 @@ class _Stiffness:
         theta, z = theta[keep].real, z[:, keep].real
         order = np.argsort(-theta)[:count]
         return 1.0 / theta[order], z[:, order]
+
+    def warn_of_condition(self, distance: float, z: Array) -> None:
+        """Where the nearest factor may be one of the mesh."""
+        condition = self.condition(self.rate(SHARE * distance), distance, z)
+        if condition > DOUBTED:
+            LOG.warning(
+                "buckling: the loads follow, and the nearest load factor changes %.1f times as much with the mesh as "
+                "that of a model with an energy: compare a finer one. It may flutter before: mbs.modes at states of "
+                "mbs.statics",
+                condition,
+            )
 
     def condition(self, rate: csc_array, distance: float, z: Array) -> float:
         """By how much a factor answers to small changes of the equations, against those with an energy.
