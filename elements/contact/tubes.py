@@ -123,7 +123,7 @@ def nearest_places(
         if moved <= tiny:
             break
     first = SIGNS * np.vecdot(at.slope, at.y[..., None, :])
-    held = (u <= low) & (first > 0.0) | (u >= high) & (first < 0.0) | (low == high)
+    held = _leads_out(-first, u, low, high) | (low == high)
     _, second, mixed, steep = _slopes(at, held)
     held |= second <= PARALLEL * steep
     held[..., 1] |= _flatness(second, mixed, steep) <= PARALLEL
@@ -133,13 +133,18 @@ def nearest_places(
 def _step_within(at: Way, u: Array, low: Array, high: Array) -> Array:
     """Of both places, as a whole: along a valley between curves that are almost parallel they go together."""
     step, first = _step(at, held := low == high)
-    if (out := (u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)).any():
+    if (out := _leads_out(step, u, low, high)).any():
         # of two at their ends one may go back along its curve
         step, _ = _step(at, held | out & ((first * step < 0.0) | ~out.all(axis=-1, keepdims=True)))
-        step[(u <= low) & (step < 0.0) | (u >= high) & (step > 0.0)] = 0.0
+        step[_leads_out(step, u, low, high)] = 0.0
     room = np.where(step < 0.0, low - u, high - u) / np.where(step == 0.0, 1.0, step)
     room = np.minimum(np.where(step == 0.0, 1.0, room), FARTHEST / np.maximum(np.abs(step), FARTHEST))
     return step * room.min(axis=-1, keepdims=True)
+
+
+def _leads_out(way: Array, u: Array, low: Array, high: Array) -> BoolArray:
+    """Whether a way leads from a place that is an end beyond it."""
+    return (u <= low) & (way < 0.0) | (u >= high) & (way > 0.0)
 
 
 def _step(at: Way, held: BoolArray) -> tuple[Array, Array]:

@@ -118,7 +118,8 @@ def real_modes(M: csc_array, K: csc_array, B: csc_array, count: int, shift: floa
 def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Array]:
     """Eigenvalues of least size and modes, as :func:`eigenmodes`, for any ``C`` and ``K``.
 
-    What a shift leaves of eigenvalues far beyond it is rounding: all at once are found by as many shifts as they need.
+    What a shift leaves of eigenvalues far beyond it is rounding: all at once are found by as many shifts as they need,
+    until those that are left are infinite, as of motions with dampers and without mass.
     """
     M, C, K, B, _, _, second, velocity = pencil
     # equations with the rate of a state, not those of sensors, which have velocities of nodes
@@ -128,7 +129,7 @@ def complex_modes(pencil: Pencil, count: int, sigma: float) -> tuple[Array, Arra
 
     def dense() -> tuple[Array, Array]:
         values, z, shift = np.full(finite, np.inf), np.empty((2 * n, finite)), sigma / FAR
-        while (far := np.abs(values) > FAR * shift).any():
+        while shift < sigma / NO_STIFFNESS and (far := np.abs(values) > FAR * shift).any():
             shift *= FAR
             theta, all_z = eig(_shifted(pencil, shift)(np.eye(2 * n)))
             largest = np.argsort(-np.abs(theta))[:finite]

@@ -405,10 +405,8 @@ def _joined(first: Solution, second: Solution) -> Solution:
             "must begin where the other ends, with initial=first.checkpoint"
         )
     one, two = first.state(-1), second.state(0)
-    lasting, speed = (
-        second.system.order != 0,
-        np.abs(one.v).max(initial=0.0),
-    )  # what sensors say follows anew at a start
+    lasting = second.system.order != 0  # what sensors say follows anew at a start
+    speed = np.abs(one.v).max(initial=0.0)
     pairs = {"x": (one.x, two.x), "R": (one.R, two.R), "u": (one.u[lasting], two.u[lasting])}
     apart = [name for name, own in pairs.items() if not np.allclose(*own)]
     apart += ["v"] if np.abs(two.v - one.v).max(initial=0.0) > PROJECTED * speed else []
