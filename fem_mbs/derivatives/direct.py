@@ -329,10 +329,9 @@ class DirectIntegration(KeptSteps):
         arrays: Any = displaced(self.system, other, state, [by * own[..., k] for own in tangent])
         return State(state.t, **arrays)
 
-    @property
-    def bends(self) -> Array:
-        """By how much the halves of differences have differed, by the parameter."""
-        return self._derivative.explicit.bends
+    def nearer(self) -> list[Variation]:
+        """The variations over less, where forces have bent along the run."""
+        return self._derivative.explicit.nearer()
 
     def notes(self) -> list[str]:
         """What is to be known of the derivatives."""

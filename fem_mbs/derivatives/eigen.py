@@ -21,6 +21,7 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import State
 from fem_mbs.contracts.public import misfit
 from fem_mbs.derivatives.equilibria import moved
+from fem_mbs.derivatives.parameter_derivatives import KINK, MEAN
 from fem_mbs.derivatives.parameters import STEP, Variation
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.redundant import independent
@@ -208,13 +209,18 @@ def _rates(
             notes.append(f"modes {named} have one eigenvalue: {BRANCHES}")
         full, slope, dual = _eigenspace(solver, matrices, s, X)
         rounded = []
-        for own, rate, variation in zip(changes, rates, variations, strict=True):
+        for own, rate, variation, beside in zip(changes, rates, variations, others, strict=True):
             force = _at(own, s) @ full
             parts = np.linalg.eigvals(-dual.conj().T @ force)
             doubt = _rounding(matrices, own, s, dual, full) / variation.step
             if doubt > max(ROUNDED * abs(parts).max(), FELT * abs(s) * STEP / variation.step):
                 rounded.append(variation.label)
             rate.values[group] = parts[np.argsort((parts / s).real)]
+            if len(beside) == 2:
+                ends = [dual.conj().T @ (_at(_comparable(system, each), s) @ full) for each in beside]
+                half, apart = variation.halves(dual.conj().T @ (_at(matrices, s) @ full), ends)
+                if apart > max(KINK * half, 1e-9 * abs(s)) + doubt * variation.step:
+                    notes.append(MEAN.format(f"mode {named}", variation.label))
             if len(group) == 1:
                 pushed = np.vstack([-force - rate.values[group] * slope, np.zeros((1, 1))])
                 d = solver.solve(pushed)[:n] / weight

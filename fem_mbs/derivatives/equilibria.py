@@ -48,22 +48,30 @@ def varied(solution: StaticSolution, variation: Variation) -> list[StaticSolutio
     return _solutions(solution, variation, [moved(solution.system, variation, instant, own) for own in states])
 
 
-def smooth_at_end(solution: StaticSolution, variation: Variation) -> Variation:
+def smooth_at_end(solution: StaticSolution, variation: Variation) -> tuple[Variation, float]:
     """The variation, or one so near that what moves the last equilibrium follows it by a line, where that can be.
 
-    Held nodes are moved from under others, which models as built do not tell.
+    Held nodes are moved from under others, which models as built do not tell. Beside it, how much it bends there.
     """
     equations, point = _place(solution.system, solution.history.instant or proportional, solution.history.state(-1))
     try:
         solve = equations.factor(equations.evaluate(point))
     except SingularSystemError:  # which is told where equilibria are moved
-        return variation
+        return variation, 0.0
     system = solution.system
-    here, *values = (
-        system.length + equations.response(solve, own.residual(own.evaluate(place)))[: system.N]
-        for own, place in [(equations, point), *varied_residuals(equations, variation, point)[0]]
-    )
-    return nearer(variation, variation.bend(here, values, 1e-9))
+
+    def bend(own: Variation) -> tuple[float, float]:
+        """And the share of a half that is rounding."""
+        here, *values = (
+            system.length + equations.response(solve, each.residual(each.evaluate(place)))[: system.N]
+            for each, place in [(equations, point), *varied_residuals(equations, own, point)[0]]
+        )
+        half, apart = own.halves(here, values)
+        noise = 1e-9 * np.abs(here).max()
+        return (apart / half, noise / half) if apart > noise else (0.0, 0.0)
+
+    closer = nearer(variation, *bend(variation))
+    return closer, bend(closer)[0]
 
 
 def _place(system: System, instant: Instant, state: State) -> tuple[Equations, Point]:

@@ -154,7 +154,7 @@ def fit(
     run = partial(sensitivities, build, t_end=t_end, step=step, method=method, how=how, scale=scale)
     problem = _Problem(template, series, known, run, t_end)
     if starts == 1:
-        return _judged(problem.solved(template.flat, lower, upper), data)
+        return _judged(problem, problem.solved(template.flat, lower, upper), data)
     if not (np.isfinite(lower) & np.isfinite(upper)).all():
         raise ModelError("fit: starts > 1 are taken at random within bounds: give finite bounds of all parameters")
     draws = np.random.default_rng(seed).uniform(lower, upper, (starts - 1, len(template.flat)))
@@ -165,11 +165,22 @@ def fit(
         raise ConvergenceError(
             f"fit: none of {starts} starts has led to a solution, the first: {rows[0]['error']}", t_end
         )
-    return _judged(problem.solved(np.array(best["at"]), lower, upper), data)
+    return _judged(problem, problem.solved(np.array(best["at"]), lower, upper), data)
 
 
-def _judged(found: Fit, data: object) -> Fit:
-    """With the standard deviation of the data from what is left, where they came without."""
+def _judged(problem: _Problem, found: Fit, data: object) -> Fit:
+    """With the standard deviation of the data from what is left, where they came without; says what is doubtful."""
+    for k in problem.at_bounds:
+        LOG.warning(
+            "fit: %s = %g is at its bound; no standard deviation tells how sure that is",
+            found.names[k],
+            found.values[k],
+        )
+    for i, j in np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE):
+        LOG.warning(
+            "fit: the data hardly tell %s from %s, whose correlation is %.4f; measure more, or give a prior",
+            *(found.names[i], found.names[j], found.correlation[i, j]),
+        )
     if not isinstance(data, Mapping) or any(len(measured) > 2 for measured in data.values()):
         return found
     free = max(1, len(found.residuals) - len(found.names))
@@ -206,6 +217,8 @@ class _Problem:
     ) -> None:
         self.parameters, self.series, self.known, self.t_end = parameters, series, known, t_end
         self._run, self.runs, self._count, self.refused = run, 0, 0, ""
+        self.at_bounds: list[int] = []
+        """Numbers of the parameters that the last solution has at their bounds."""
         self._last: tuple[Array, Sensitivities] | None = None
 
     def found(self, p: Array) -> Sensitivities:
@@ -261,6 +274,7 @@ class _Problem:
                 self.t_end,
             )
         J, solution = self.jacobian(result.x) * sizes, self.found(result.x).solution
+        J = np.vstack([J, np.zeros((max(0, len(labels) - len(J)), len(labels)))])  # fewer data than parameters
         _, values, combinations = np.linalg.svd(J, full_matrices=False)
         idle = np.flatnonzero(np.abs(J).max(axis=0) == 0.0)
         if len(idle):
@@ -273,17 +287,8 @@ class _Problem:
             )
         roots = combinations.T / values * sizes[:, None]
         own, residuals, counts = self.parameters.at(result.x).given(), self.of_data(solution), (self.runs, result.njev)
-        for k in np.flatnonzero(result.active_mask):
-            LOG.warning(
-                "fit: %s = %g is at its bound; no standard deviation tells how sure that is", labels[k], result.x[k]
-            )
-        found = Fit(own, labels, result.x, roots @ roots.T, residuals, float(result.cost), *counts, solution)
-        for i, j in np.argwhere(np.triu(np.abs(found.correlation), 1) > ALIKE):
-            LOG.warning(
-                "fit: the data hardly tell %s from %s, whose correlation is %.4f; measure more, or give a prior",
-                *(labels[i], labels[j], found.correlation[i, j]),
-            )
-        return found
+        self.at_bounds = np.flatnonzero(result.active_mask).tolist()
+        return Fit(own, labels, result.x, roots @ roots.T, residuals, float(result.cost), *counts, solution)
 
 
 def _known(template: ParameterSet, bounds: Mapping[str, ArrayLike], prior: Mapping[str, ArrayLike]) -> Array:

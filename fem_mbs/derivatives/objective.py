@@ -25,7 +25,7 @@ from fem_mbs.contracts import Method, Path, Public, Seconds, State, Step, checke
 from fem_mbs.derivatives.direct import DirectIntegration, KeptSteps
 from fem_mbs.derivatives.goals import Goal, GoalSlopes
 from fem_mbs.derivatives.matrices import TOGETHER, RunDerivative
-from fem_mbs.derivatives.parameter_derivatives import SMOOTH, nearer, passed, smooth_variations
+from fem_mbs.derivatives.parameter_derivatives import passed, smooth_variations
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation
 from fem_mbs.derivatives.sensitivities import SMALL, sensitivities
 from fem_mbs.derivatives.step import Derivatives, NoDerivativeError, TakenStep, linearised
@@ -91,8 +91,8 @@ class AdjointIntegration(KeptSteps):
 
 def gradients(
     integration: AdjointIntegration, variations: list[Variation], goals: Sequence[GoalSlopes], *, last: bool = False
-) -> Array:
-    """Derivatives ``(G, P)`` of goals against the parameters; where forces bend over these, once more over less."""
+) -> tuple[Array, list[str]]:
+    """Derivatives ``(G, P)`` of goals against the parameters, and notes; where forces bend, once more over less."""
     system, count = integration.system, len(goals)
     run = RunDerivative(integration.alpha, system, variations)
     result, N, m = np.zeros((len(variations), count)), system.N, system.m
@@ -123,8 +123,8 @@ def gradients(
             result += gradient
             v, vdot = entry.v + np.where(of_states, entry.highest, 0.0), np.where(of_states, 0.0, entry.highest)
             now = entry._replace(v=v, highest=vdot)
-    if not last and (run.explicit.bends > SMOOTH).any():
-        return gradients(integration, list(map(nearer, variations, run.explicit.bends)), goals, last=True)
+    if not last and (closer := run.explicit.nearer()) != variations:
+        return gradients(integration, closer, goals, last=True)
     # before it, derivatives go forwards
     start = DirectIntegration(system, integration.alpha, integration.length, integration.t_end, variations)
     start.to_step(integration.first)
@@ -133,9 +133,7 @@ def gradients(
         for seed, tangent in zip(seeds(first + np.arange(len(some))), some, strict=True):
             result += np.concatenate(tangent).T @ seed
     result += sum(forwards.T @ backwards for forwards, backwards in zip(start.now, entry, strict=True))
-    for note in run.explicit.notes(np.all(result == 0.0, axis=1)):
-        LOG.warning("objective: %s", note)
-    return result.T
+    return result.T, run.explicit.notes(np.all(result == 0.0, axis=1))
 
 
 WAYS = ("copies", "direct", "adjoint")
@@ -205,11 +203,11 @@ class GoalRuns:
         system = System(own.model(), self.t_end)
         integration = AdjointIntegration(system, self.method, self.step, self.t_end)
         solution = integration.finished(None if self.store is None else Store(self.store))
-        notes = list(passed(system, solution.history, self.step, self.method))
+        slopes = [GoalSlopes(solution, goal) for goal in whole]
+        jacobian, notes = gradients(integration, smooth_variations(own, system), slopes)
+        notes += passed(system, solution.history, self.step, self.method)
         for note in notes:
             LOG.warning("objective: %s", note)
-        slopes = [GoalSlopes(solution, goal) for goal in whole]
-        jacobian = gradients(integration, smooth_variations(own, system), slopes)
         return np.array([each.value for each in slopes]), jacobian, solution, notes
 
 

@@ -37,6 +37,7 @@ KINK = 1e-2
 """Share of a difference by which its two halves may differ where a law is smooth."""
 SMOOTH = 1e-3
 """The same where its error of second order is rounding: a sixth of the square of the share, as of sines."""
+MEAN = "{} has a kink within the difference of {}, or bends as much: the derivative is a mean of both sides"
 BESIDE = 1e-7
 """How far, over the extent of the model, nodes are moved to see how large forces are of which no sum is left."""
 JUMP, FEW = 0.2, 4
@@ -101,8 +102,8 @@ class ParameterDerivatives:
         """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
         self.bent: dict[tuple[str, str], tuple[float, float]] = {}
         """The same of those that bend in time at an instant that a parameter moves, and between which steps."""
-        self.bends = np.zeros(len(varied))
-        """By how much the halves of the differences differ, at most."""
+        self.bends, self._rounding = np.zeros((2, len(varied)))
+        """By how much the halves of the differences differ, at most; the share of a half that is rounding there."""
         self._felt = np.zeros(len(varied), np.bool_)
         """Whether the equations of any step differ."""
 
@@ -174,20 +175,40 @@ class ParameterDerivatives:
         differences = own.differences(forces)
         if own.timed and len(times) >= FEW:
             self._look_between(own, differences[1], own.sizes(np.abs(forces)), times)
-        halves, changes = (np.abs(each).max(axis=2) for each in differences)
+        apart, changes = (np.abs(each).max(axis=2) for each in differences)
+        apart[~own.central] = 0.0
+        apart[own.members @ np.abs(side).T > 0.0] = 0.0
         sizes = own.sizes(np.abs(forces) + own.inner)
         largest = np.zeros((2, len(self.varied), len(times)))
-        np.maximum.at(largest[0], own.numbers, changes * self._steps[own.numbers, None])
+        np.maximum.at(largest[0], own.numbers, np.maximum(changes * self._steps[own.numbers, None], 0.5 * apart))
         np.maximum.at(largest[1], own.numbers, sizes)
-        changes, noise = np.maximum(largest[0], np.finfo(float).tiny), 1e-9 * largest[1]
-        bends = np.maximum(halves - noise[own.numbers], 0.0) / changes[own.numbers]
-        bends[~own.central] = 0.0
-        bends[own.members @ np.abs(side).T > 0.0] = 0.0
-        np.maximum.at(self.bends, own.numbers, bends.max(axis=1))
+        bends = self._bends(own.numbers, apart, largest[0][own.numbers], 1e-9 * largest[1][own.numbers])
         for pair in np.flatnonzero((bends > KINK).any(axis=1)):
             k, element = own.pairs[pair]
             t = float(times[int(np.argmax(bends[pair] > KINK))])
             self.kinks.setdefault((self.varied[k].label, str(element)), t)
+
+    def _bends(self, numbers: IntArray, apart: Array, halves: Array, noise: Array) -> Array:
+        """How far halves are ``apart`` over them, beyond rounding, ``(pairs, s)``; the largest are kept."""
+        halves = np.maximum(halves, np.finfo(float).tiny)
+        bends = np.maximum(apart - noise, 0.0) / halves
+        np.maximum.at(self.bends, numbers, bends.max(axis=1))
+        np.maximum.at(self._rounding, numbers, np.where(bends > SMOOTH, noise / halves, 0.0).max(axis=1))
+        return bends
+
+    def nearer(self) -> list[Variation]:
+        """The variations over less, where they bend."""
+        return list(map(nearer, self.varied, self.bends.tolist(), self._rounding.tolist()))
+
+    def start(self) -> None:
+        """See whether halves of starting values agree."""
+        for k, own in enumerate(self.varied):
+            for here, *values in zip(*map(_start, (self.system, *own.systems)), strict=True):
+                half, apart = own.halves(here, values)
+                noise = 1e-9 * np.abs(here).max(initial=0.0)
+                (bend,) = self._bends(np.array([k]), *(np.full((1, 1), each) for each in (apart, half, noise)))
+                if bend > KINK:
+                    self.kinks.setdefault((own.label, "what the model begins with"), 0.0)
 
     def _look_between(self, own: _Differences, slopes: Array, sizes: Array, times: Array) -> None:
         """See whether first differences ``(pairs, s, r)`` jump between two steps, and sizes ``(pairs, s)`` do not."""
@@ -205,11 +226,8 @@ class ParameterDerivatives:
 
     def notes(self, zero: BoolArray) -> list[str]:
         """What the user is to know of them, and of what is ``zero`` (P,)."""
-        texts = [
-            f"{name} has a kink within the difference of {label}, first at t = {t:.6g} s, or bends as much: the "
-            "derivative is a mean of both sides"
-            for (label, name), t in self.kinks.items()
-        ]
+        self.start()
+        texts = [MEAN.format(name, f"{label}, first at t = {t:.6g} s") for (label, name), t in self.kinks.items()]
         texts += [
             f"{name} bends between t = {a:.6g} s and {b:.6g} s at an instant that {label} moves, as where a ramp ends: "
             "the derivative is that of the steps, off by a share that falls with their length; compare two steps"
@@ -235,33 +253,33 @@ def unfelt(system: System, label: str) -> list[str]:
 def smooth_variations(parameters: ParameterSet, system: System) -> list[Variation]:
     """Models beside, so near that the equations at the start follow each number by a line, where that can be."""
     result = parameters.variations(system)
-    for k, bend in enumerate(_bends(system, result).tolist()):
-        own = result[k]
-        for _ in range(SHRINKS if bend > SMOOTH else 0):
-            own = nearer(own, bend)
-            (bend,) = _bends(system, [own]).tolist()
-            if bend <= SMOOTH:
+    seen = _seen(system, result)
+    for k in np.flatnonzero(seen.bends > SMOOTH).tolist():
+        own = seen.nearer()[k]
+        for _ in range(SHRINKS):
+            again = _seen(system, [own])
+            if again.bends[0] <= SMOOTH:
                 result[k] = own
                 break
+            (own,) = again.nearer()
     return result
 
 
-def nearer(own: Variation, bend: float) -> Variation:
-    """The same over less, if it bends."""
-    return own.again(max(LEAST, 0.5 * SMOOTH / bend) * own.step) if bend > SMOOTH else own
+def nearer(own: Variation, bend: float, rounding: float) -> Variation:
+    """The same over less, if it bends; not over so little that a kink is lost in a share of a half that is rounding."""
+    share = max(LEAST, rounding / KINK, 0.5 * SMOOTH / bend) if bend > SMOOTH else 1.0
+    return own.again(share * own.step) if share < 1.0 else own
 
 
-def _bends(system: System, varied: list[Variation]) -> Array:
-    """Of forces and starting values as built, and of forces there at later times."""
+def _seen(system: System, varied: list[Variation]) -> ParameterDerivatives:
+    """What was seen of forces and starting values as built, and of forces there at later times."""
     there, end = ParameterDerivatives(system, varied), system.end if np.isfinite(system.end) else 0.0
     V = np.concatenate([np.vecmat(own, system.R0) for own in np.split(system.velocities, 2, axis=1)], axis=1)
     begun = replace(system.at_rest(), V=V)
     for t in {0.0, 0.37 * end, end}:
         there.look(begun, t)
-    for k, own in enumerate(varied):
-        for here, *values in zip(*map(_start, (system, *own.systems)), strict=True):
-            there.bends[k] = max(there.bends[k], own.bend(here, values, 1e-9))
-    return there.bends
+    there.start()
+    return there
 
 
 def _jumps(values: Array) -> BoolArray:

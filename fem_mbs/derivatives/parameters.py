@@ -66,8 +66,8 @@ class Variation(NamedTuple):
         with np.errstate(over="ignore", invalid="ignore"):
             return sum(weight * np.asarray(value) for weight, value in zip(self.weights, values, strict=True))
 
-    def bend(self, here: Any, values: Sequence[Any], noise: float, *, lasting: bool = False) -> float:
-        """How far the halves of the difference are apart, over the larger one; zero up to ``noise`` of the values.
+    def halves(self, here: Any, values: Sequence[Any], *, lasting: bool = False) -> tuple[float, float]:
+        """The larger half of the difference, and how far the two are apart.
 
         Of values over time, what is ``lasting``, or there at the end: at an instant that jumps move over they differ.
         """
@@ -76,8 +76,12 @@ class Variation(NamedTuple):
         beyond = np.abs(before - 2.0 * middle + after)
         if lasting:
             beyond[:-1] = np.minimum(beyond[:-1], beyond[1:])
-        bend = beyond.max(initial=0.0)
-        return float(bend / half) if bend > noise * np.abs(here).max(initial=0.0) else 0.0
+        return float(half), float(beyond.max(initial=0.0))
+
+    def bend(self, here: Any, values: Sequence[Any], noise: float, *, lasting: bool = False) -> float:
+        """How far the halves of the difference are apart, over the larger one; zero up to ``noise`` of the values."""
+        half, apart = self.halves(here, values, lasting=lasting)
+        return apart / half if apart > noise * np.abs(here).max(initial=0.0) else 0.0
 
 
 def extrapolated(before: Any, own: Any) -> Any:

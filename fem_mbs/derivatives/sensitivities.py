@@ -20,7 +20,7 @@ from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real_or_
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
 from fem_mbs.derivatives.equilibria import smooth_at_end, varied, varied_limits
-from fem_mbs.derivatives.parameter_derivatives import KINK, SMOOTH, nearer, passed, smooth_variations, unfelt
+from fem_mbs.derivatives.parameter_derivatives import KINK, MEAN, SMOOTH, passed, smooth_variations, unfelt
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
 from fem_mbs.errors import LOG, ModelError
@@ -112,7 +112,7 @@ class Sensitivities(Public):
         self, query: Callable[[Any], Any], here: Any, variation: Variation, solutions: Sequence[Any]
     ) -> Any:
         """Of what a query says, by one number: where its answer bends over the difference, of finer ones."""
-        noise, again, bends = self._noise, self._again, list[float]()
+        noise, again, bends, halves = self._noise, self._again, list[float](), list[float]()
 
         def difference(own: Variation, beside: Sequence[Any]) -> Any:
             answers: list[Any] = [real_or_complex(query(solution)) for solution in beside]
@@ -127,13 +127,15 @@ class Sensitivities(Public):
                 noted = "; ".join(["", *self.notes])
                 raise ModelError(f"Sensitivities.of: the function has no derivative against {own.label}{noted}")
             bends.append(0.0 if noise is None else own.bend(here, answers, noise))
+            halves.append(0.0 if noise is None else own.halves(here, answers)[0] / own.step)
             return change
 
         change = difference(variation, solutions)
         if bends[0] > SMOOTH and again is not None:
             finer = (difference(own, again(own)) for own in variation.finer())
             change, apart = refined(chain([change], finer))
-            if bends[-1] < 0.5 * bends[0]:  # else it is a kink, on whose sides all differences are the same
+            # else it is a kink, on whose sides all differences are the same
+            if bends[-1] < 0.5 * bends[0] or halves[-1] < 0.5 * halves[0]:
                 bends[0] = apart
         if bends[0] > KINK:
             LOG.warning(
@@ -283,8 +285,9 @@ def _of_equilibria(own: ParameterSet, arguments: dict[str, Any]) -> Sensitivitie
     refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
     path = statics(model, **arguments)
     variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
-    equilibria = [(each, varied(path, each)) for each in variations]
-    return Sensitivities(path, own, equilibria, [], OF_RESULTS, partial(varied, path))
+    equilibria = [(each, varied(path, each)) for each, _ in variations]
+    notes = [MEAN.format("the equilibrium", each.label) for each, bend in variations if bend > KINK]
+    return Sensitivities(path, own, equilibria, notes, OF_RESULTS, partial(varied, path))
 
 
 def _of_results(own: ParameterSet, of: Callable[..., Any], arguments: dict[str, Any]) -> Sensitivities:
@@ -303,8 +306,7 @@ def _of_results(own: ParameterSet, of: Callable[..., Any], arguments: dict[str, 
 def _direct(own: ParameterSet, run: DirectIntegration) -> Sensitivities:
     """Of a run, by linear equations in every step; where forces bend over the variations, once more over less."""
     solution = run.finished()
-    if (run.bends > SMOOTH).any():
-        closer = list(map(nearer, run.varied, run.bends))
+    if (closer := run.nearer()) != run.varied:
         run = DirectIntegration(run.system, run.method, run.length, run.t_end, closer)
         solution = run.finished()
     moved = _along(run, solution)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import copy
 from types import FunctionType, MethodType, ModuleType
-from typing import Annotated, Any, ClassVar, TypeVar, overload
+from typing import Annotated, Any, ClassVar, NoReturn, TypeVar, overload
 
 import numpy as np
 
@@ -183,9 +182,13 @@ class ModelDescription(PartNames):
         self: Own, nodes: Iterable[Node], elements: Iterable[Element], constraints: Iterable[Constraint]
     ) -> Own:
         """The same model of other parts, which nobody adds to: of several side by side, or without some."""
-        other = copy(self)
-        vars(other).update(nodes=Parts(nodes), elements=Parts(elements), constraints=Parts(constraints))
+        other = object.__new__(type(self))
+        own = {"nodes": Parts(nodes), "elements": Parts(elements), "constraints": Parts(constraints)}
+        vars(other).update(vars(self) | own)
         return other
+
+    def __copy__(self) -> NoReturn:
+        raise ModelError("Model: a shallow copy would be the same nodes and parts; copy.deepcopy(model) makes a model")
 
     @property
     def gravity(self) -> Array:

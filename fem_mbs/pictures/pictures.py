@@ -131,8 +131,9 @@ class Film(Public):
         if kind == ".gif":
             images = [need("PIL.Image", "a GIF").fromarray(pixels) for pixels in self]
             first, *others = (image.quantize(128, dither=0) for image in images)
-            buffer = io.BytesIO()
-            first.save(buffer, "GIF", save_all=True, append_images=others, duration=1000 / self.fps, loop=0)
+            buffer, ends = io.BytesIO(), 10 * np.round(100.0 / self.fps * np.arange(len(images) + 1))  # whole 10 ms
+            own = np.diff(ends).tolist()
+            first.save(buffer, "GIF", save_all=True, append_images=others, duration=own, loop=0)
             return buffer.getvalue()
         need("imageio_ffmpeg", "an MP4 film")
         options = {"fps": self.fps, "macro_block_size": 2, "codec": "libx264", "pixelformat": "yuv420p"}

@@ -438,6 +438,8 @@ def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
         mbs.fit(two, {"a": 1.0, "c": 3.0}, data, 1.0, 0.05)
     with pytest.raises(mbs.ModelError, match="do not tell a, b apart"):
         mbs.fit(two, {"a": 1.0, "b": 2.0}, data, 1.0, 0.05)
+    with pytest.raises(mbs.ModelError, match="do not tell .* apart"):
+        mbs.fit(rod, {"length": 0.9, "damping": 0.1}, {"hinge": ([0.3], [-0.4], 1.0)}, 0.3, 0.02)
     mbs.fit(two, {"a": 1.0, "b": 2.0}, data, 1.0, 0.05, prior={"a": (1.0, 100.0)})
     assert "hardly tell a from b" in caplog.text
 

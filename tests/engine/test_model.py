@@ -217,6 +217,14 @@ def test_names_that_others_use_and_beginnings_are_understood() -> None:
             getattr(held, name)
 
 
+def test_a_shallow_copy_of_a_model_is_refused() -> None:
+    model = mbs.Model()
+    with pytest.raises(mbs.ModelError, match="copy.deepcopy.model. makes a model"):
+        copy.copy(model)
+    copy.deepcopy(model).add_node((1, 0, 0))
+    assert len(model.nodes) == 1
+
+
 def test_classes_of_users_may_have_abstract_methods() -> None:
     class Driven(contracts.Element, ABC):
         @abstractmethod

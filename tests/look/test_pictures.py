@@ -170,6 +170,8 @@ def test_films_are_files_that_others_read(tmp_path: Path) -> None:
     assert '<video controls loop autoplay muted width="240" src="data:video/mp4;base64,' in film._repr_html_()
     with pytest.raises(mbs.ModelError, match=r"must end with .mp4 or .gif, received"):
         film.save(tmp_path / "fall.avi")
+    solution.animate(tmp_path / "fast.gif", duration=1, fps=60, size=SIZE)
+    assert sum(iio.immeta(tmp_path / "fast.gif", index=k)["duration"] for k in range(60)) == 1000
 
 
 def test_a_state_in_between() -> None:
