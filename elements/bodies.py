@@ -150,7 +150,6 @@ class RigidBody(Element):
         self._on_node = None if shape is None else shape.on(self.nodes[0])
 
     def doubts(self, around: ModelContext) -> Iterable[str]:
-        """An inertia that does not fit its mass."""
         radius = float(np.sqrt(np.linalg.eigvalsh(inertia_matrix(self.inertia, "inertia")).max() / self.mass))
         if around.extent > 0.0 and not FEWEST < radius / around.extent < MOST:
             yield (
@@ -237,7 +236,6 @@ class BodyBatch(ElementBatch, of=(RigidBody, PointMass)):
     damps = False
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, RigidBodyContext]:
-        """Inertia and gravity forces."""
         rows = self._rows
         Omega, a = (motion.momentum or motion).V[rows, 3:], motion.A[rows].copy()
         gravity = np.vecmat(motion.gravity, motion.R[rows])
@@ -252,7 +250,6 @@ class BodyBatch(ElementBatch, of=(RigidBody, PointMass)):
         return K
 
     def damping(self, context: RigidBodyContext) -> Array:
-        """Gyroscopic and centrifugal terms."""
         C = np.zeros_like(self._mass)
         C[..., 3:] = context.gyroscopic
         return C
@@ -260,7 +257,6 @@ class BodyBatch(ElementBatch, of=(RigidBody, PointMass)):
     gyroscopic = damping
 
     def mass(self, context: RigidBodyContext) -> Array:
-        """The mass matrix about the node."""
         return self._mass
 
     def tangent(self, context: RigidBodyContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:

@@ -74,7 +74,6 @@ class Box(Solid):
         return self.size.prod(), self.size**2 / 12.0
 
     def faces(self, sides: int) -> Faces:
-        """Six quads."""
         corners = 0.5 * self.size * np.array(list(product((-1.0, 1.0), repeat=3)))
         quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
         return Faces(self.placed(corners), [("quad", np.array(quads))])

@@ -18,7 +18,7 @@ Holzinger, Arnold, Gerstmayr (2024), section 3.4, of the modified method.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Annotated, Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -111,29 +111,21 @@ class Problem(Protocol[Unknown, Value, Linearization]):
 
     def evaluate(self, unknown: Unknown) -> Value:
         """The equations at ``unknown``."""
-        ...
 
     def size(self, value: Value) -> tuple[float, float]:
         """Relative residual of the forces and of the constraints."""
-        ...
 
     def linearize(self, unknown: Unknown, value: Value, first: Linearization | None = None) -> Linearization:
         """The factorised iteration matrix; ``first`` is the first one of this solution, if there was one."""
-        ...
 
     def correction(self, unknown: Unknown, value: Value, linearization: Linearization) -> Any:
         """The solution of the linear equations."""
-        ...
 
     def length(self, correction: Any) -> float:
         """Relative size of a correction."""
-        ...
 
-    def corrected(
-        self, unknown: Unknown, value: Value, linearization: Linearization, correction: Any, step_length: float
-    ) -> Unknown:
-        """The unknown after a correction times a step length of at most 1."""
-        ...
+    def corrected(self, at: Iterate[Unknown, Value, Linearization], correction: Any, step_length: float) -> Unknown:
+        """The unknown after a correction times a step length of at most 1, from where it was found."""
 
 
 @dataclass
@@ -145,7 +137,7 @@ class Iterate(Generic[Unknown, Value, Linearization]):
     """The equations there, unless ``corrected``."""
     linearization: Linearization | None
     """The last factorised matrix, None if the first guess was the solution."""
-    report: Report
+    report: Report = field(default_factory=Report)
     history: ConvergenceHistory | None = None
     """What first corrections have left of late, this one included."""
     corrected: bool = False
@@ -251,7 +243,7 @@ def solve(
         largest = ROUNDING if problem.by_reactions else CLOSE if length > ROUNDED else _INFINITE
         at.corrected = last or length <= smallest and max(size) <= largest
         if at.corrected or not searches:
-            at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
+            at.unknown = problem.corrected(at, correction, 1.0)
             if at.corrected:
                 return at
             at.value = problem.evaluate(at.unknown)
@@ -345,7 +337,7 @@ def _line_search(
     assert at.linearization is not None
     step_length = 1.0
     while step_length >= (SHORTEST if fresh else 1.0):
-        trial = problem.corrected(at.unknown, at.value, at.linearization, correction, step_length)
+        trial = problem.corrected(at, correction, step_length)
         try:
             value = problem.evaluate(trial)
             at.report.evaluations += 1
@@ -364,7 +356,7 @@ def _line_search(
             f"{SHORTEST:.0e} of it brings the solution nearer"
         )
         raise NotConvergedError(text, at.report, at.value)
-    at.unknown = problem.corrected(at.unknown, at.value, at.linearization, correction, 1.0)
+    at.unknown = problem.corrected(at, correction, 1.0)
     at.value = problem.evaluate(at.unknown)
     at.report.evaluations += 1
     return True

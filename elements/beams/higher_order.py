@@ -172,7 +172,6 @@ class HigherOrderBatch(BeamElements):
         return Inertia(self.nodes, np.concatenate(masses), center, turned)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, HigherOrderContext]:
-        """Internal, inertia and gravity forces, ``(n, 6p)``."""
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
         measure = self._measure(relative.d)
@@ -188,7 +187,6 @@ class HigherOrderBatch(BeamElements):
         return _flat(inertia + np.vecmat(at_sections, self._to_section)), context
 
     def stress_ahead(self, context: HigherOrderContext, d: Array) -> Array:
-        """Section forces after body increments ``(n, 6p)``, linear in them."""
         at_sections = np.matvec(self._to_section, d.reshape(*self.nodes.shape, 6))
         change = np.matvec(context.E, self._at_points(np.matvec(context.Q, _flat(at_sections))))
         return context.stress + np.matvec(self.material, change)
@@ -232,7 +230,6 @@ class HigherOrderBatch(BeamElements):
         return self._at_nodes(_rows(along).mT @ _rows(right) + relative.geometric(self._wrench(context), Q))
 
     def _viscous(self, context: HigherOrderContext) -> Array:
-        """Material damping, ``(n, 6p, 6p)``."""
         assert self.damping_matrix is not None
         along = context.E @ self._at_points(context.Q)
         return self._at_nodes(_rows(along).mT @ _rows(self.damping_matrix @ along))

@@ -10,7 +10,6 @@ components; docs/theory.md, "Inertia".
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -33,11 +32,10 @@ class InertiaContext(NamedTuple):
     """That of ``Omega x (Omega x c)``, of mass centres ``c`` off the nodes."""
 
 
-@dataclass(frozen=True)
 class Inertia:
     """Inertia of ``n`` cells with ``p`` nodes.
 
-    Attributes
+    Parameters
     ----------
     nodes : (n, p)
         Rows of the nodes.
@@ -49,14 +47,17 @@ class Inertia:
         Rotational inertia about the mass centres in the node frames.
     """
 
-    nodes: IntArray
-    masses: Array
-    center: Array
-    J: Array
+    def __init__(self, nodes: IntArray, masses: Array, center: Array, J: Array) -> None:
+        self.nodes, self.products = nodes, so3.products(len(nodes))
+        self.masses, self.center, self.J = map(self.products.stored, (masses, center, J))
+        self.eccentric = bool(center.any())
+        """Whether any mass centre is off its node."""
+        self._per_spin = self.products.stored(so3.quadratic(self.J))
+        """Of ``Omega x J Omega``: its derivative is linear in ``Omega``, ``(n, p, 9, 3)``."""
 
     def force(self, motion: Motion) -> tuple[Array, InertiaContext]:
         """Inertia minus gravity forces, ``(n, p, 6)`` in body components."""
-        matmul, matvec, vecmat, stored = so3.PRODUCTS[len(self.nodes) >= so3.MANY]
+        matmul, matvec, vecmat, stored = self.products
         R, A = stored(motion.R.take(self.nodes, 0)), stored(motion.A.take(self.nodes, 0))
         Omega = stored((motion.momentum or motion).V[:, 3:].take(self.nodes, 0))
         acceleration, Omega_dot, centrifugal = A[..., :3], A[..., 3:], None
@@ -75,7 +76,7 @@ class Inertia:
 
     def rate_force(self, context: InertiaContext, dV: Array, dA: Array) -> Array:
         """Changes ``(n, p, 6)`` of the forces with velocities and accelerations ``(n, p, 6)``."""
-        matmul, matvec, vecmat, stored = so3.PRODUCTS[len(self.nodes) >= so3.MANY]
+        matmul, matvec, vecmat, stored = self.products
         d_Omega, dA = stored(dV[..., 3:]), stored(dA)
         acceleration, d_Omega_dot = dA[..., :3], dA[..., 3:]
         if context.centrifugal is not None:
@@ -88,7 +89,7 @@ class Inertia:
 
     def tangent(self, context: InertiaContext, dV: RateSensitivities, dA: RateSensitivities) -> Array:
         """``K + C dV + M dA``, ``(n, 6p, 6p)``."""
-        matmul, *_, stored = so3.PRODUCTS[len(self.nodes) >= so3.MANY]
+        matmul, stored = self.products.matmul, self.products.stored
         # angular velocities and accelerations depend on the rotation increments alone
         d_Omega = stored(dV.nodes.take(self.nodes, 0)[..., 3:, 3:])
         dA_nodes = stored(dA.nodes.take(self.nodes, 0))
@@ -119,12 +120,11 @@ class Inertia:
 
     def _matrix(self, context: InertiaContext, d_acceleration: Array, d_moment: Array, turns: bool) -> Array:
         """Forces of changes ``(n, p, 3, 6)`` of accelerations and ``(n, p, 3, 3)`` of moments; frames may turn."""
-        n, p = self.nodes.shape
-        matmul = so3.PRODUCTS[n >= so3.MANY][0]
+        (n, p), matmul = self.nodes.shape, self.products.matmul
         # m_ij R_j times that, rows (n, i, 3), columns (j, 6)
         world = matmul(context.R, d_acceleration).swapaxes(1, 2)[:, None]
         weighted = self.masses[:, :, None, :, None] * world
-        if n < so3.MANY:
+        if matmul is np.matmul:
             forces = (context.R.mT @ weighted.reshape(n, p, 3, 6 * p)).reshape(n, p, 3, p, 6)
         else:
             forces = np.einsum("naki,nakbj->naibj", context.R, weighted)
@@ -155,20 +155,6 @@ class Inertia:
         """Potential energies of gravity ``(n,)`` in J, zero at the origin."""
         centers = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self.center)
         return -((self.masses @ centers) @ motion.gravity).sum(axis=-1)
-
-    def __post_init__(self) -> None:
-        for name in ("masses", "center", "J"):
-            object.__setattr__(self, name, so3.PRODUCTS[len(self.nodes) >= so3.MANY][-1](getattr(self, name)))
-
-    @cached_property
-    def eccentric(self) -> bool:
-        """Whether any mass centre is off its node."""
-        return bool(self.center.any())
-
-    @cached_property
-    def _per_spin(self) -> Array:
-        """Of ``Omega x J Omega``: its derivative is linear in ``Omega``, ``(n, p, 9, 3)``."""
-        return so3.PRODUCTS[len(self.nodes) >= so3.MANY][-1](so3.quadratic(self.J))
 
     @cached_property
     def skew_center(self) -> Array:
@@ -250,7 +236,6 @@ class BeamElements(ElementBatch):
         return total if self.damping_matrix is None else total + self._viscous(context)
 
     def gyroscopic(self, context: Any) -> Array:
-        """Gyroscopic and centrifugal terms, ``(n, 6p, 6p)``."""
         return self._inertia.damping(context.inertia)
 
     def mass(self, context: Any) -> Array:

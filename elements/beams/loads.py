@@ -173,7 +173,6 @@ class DistributedLoads(LoadBatch, of=(DistributedLoad, EdgeLoad)):
                 self.given.put(place, value, load, 3, len(load.nodes), spread=load.at_nodes)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, ...]]:
-        """Minus the resultants at the nodes."""
         R = motion.R.take(self.nodes, 0)
         world = np.matvec(R[:, :, None], prescribed) if self.follows else prescribed
         n, p = self.nodes.shape
@@ -373,7 +372,6 @@ class DragBatch(ElementBatch, of=Drag):
         return t
 
     def force(self, motion: Motion, prescribed: float) -> tuple[Array, DragContext]:
-        """Minus the forces of the fluid."""
         R = motion.R[self.nodes]
         V = np.matvec(self._moved, motion.V[self.nodes])
         places = self._shape @ (motion.x[self.nodes] + np.matvec(R, self._offsets)) + self._origin

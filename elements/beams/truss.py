@@ -86,20 +86,17 @@ class TrussBatch(LineBatch, of=Truss):
         return Law.without_states(pull, self.EA / self.built, self.D / self.built)
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Context]:  # type: ignore[override]
-        """The pull, inertia and weight."""
         pull, line = super().force(motion, prescribed)
         inertia, context = self._inertia.force(motion)
         return pull + inertia.reshape(pull.shape), (line, context)
 
     def stiffness(self, context: Context) -> Array:  # type: ignore[override]
-        """Of the pull, and of the weight."""
         return super().stiffness(context[0]) + self._inertia.stiffness(context[1])
 
     def stressed(self, context: Context, d: Array) -> Context:  # type: ignore[override]
         return super().stressed(context[0], d), context[1]
 
     def damping(self, context: Context) -> Array:  # type: ignore[override]
-        """Of the pull, and centrifugal terms."""
         return super().damping(context[0]) + self._inertia.damping(context[1])
 
     def gyroscopic(self, context: Context) -> Array:

@@ -138,7 +138,6 @@ class BeamBatch(BeamElements):
         return Inertia(self.nodes, (mass * self.length)[:, None, None] * CONSISTENT_MASS, center, J)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, BeamContext]:
-        """Internal, inertia and gravity forces, ``(n, 12)``."""
         inertia, inertia_context = self._inertia.force(motion)
         operator = se3.InverseTangent.of_frame(*self._relative_frame(motion.x.take(self.nodes, 0), inertia_context.R))
         if np.maximum.reduce(operator.phi_squared, axis=None) > MAX_TURN**2:
@@ -198,7 +197,6 @@ class BeamBatch(BeamElements):
         return Q.mT @ (self.damping_matrix @ along)
 
     def stress_ahead(self, context: BeamContext, d: Array) -> Array:
-        """Section forces after body increments ``(n, 12)``, linear in them."""
         change = np.matvec(context.Q, d)
         if context.measure is not None:
             change = np.matvec(context.measure.gradient, change)
@@ -210,7 +208,7 @@ class BeamBatch(BeamElements):
 
     def _relative_frame(self, x: Array, R: Array) -> tuple[Array, Array]:
         """``H_A^-1 H_B`` at the ends, of frames parallel to the first nodes and those that were parallel to them."""
-        matmul, matvec, vecmat, stored = so3.PRODUCTS[len(R) >= so3.MANY]
+        matmul, matvec, vecmat, stored = self._inertia.products
         x, R = stored(x), stored(R)
         if self.offsets is not None:
             x = x + matvec(R, self.offsets)

@@ -117,7 +117,6 @@ class BeamContact(Contact):
         return len(self.nodes), self.of_b, len(self.contacts), bool(self.curves[1].axes.any()), self.yields
 
     def doubts(self, around: ModelContext) -> Iterator[str]:
-        """Beams that lie along each other as built, where they are nearest."""
         x, R = (np.array([[getattr(node, name) for node in self.nodes]]) for name in ("position", "rotation"))
         way, *_ = Tubes([self]).places(x, R)
         for (a, b), y in zip(way.slope[0], way.y[0], strict=True):

@@ -161,7 +161,6 @@ class Contact(Element):
         return (YieldingBatch if elements[0].yields else ContactBatch)(elements, number)
 
     def shapes(self, size: float) -> tuple[Placed, ...]:
-        """Those of both bodies."""
         return self.placed
 
 

@@ -57,7 +57,6 @@ class Plane(Shape):
         self.center = None if point is None else np.asarray(point)
 
     def faces(self, sides: int) -> Faces:
-        """A square."""
         corners = 0.5 * self.side * np.array([[-1.0, -1.0, 0.0], [1.0, -1.0, 0.0], [1.0, 1.0, 0.0], [-1.0, 1.0, 0.0]])
         return Faces(self.placed(corners), [("quad", np.arange(4)[None])])
 

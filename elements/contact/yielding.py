@@ -193,7 +193,6 @@ class YieldingBatch(NearestBatch, ElementBatch):
         return result
 
     def energy(self, motion: Motion) -> Energy:
-        """What the depths store."""
         k, exponent = self._given[:2]
         depth = np.maximum(-self.gaps(motion), 0.0)
         return Energy(strain=(k * depth ** (exponent + 1.0) / (exponent + 1.0)).sum(axis=1))

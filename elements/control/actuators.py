@@ -110,7 +110,6 @@ class CoordinateActuatorBatch(WiredBatch, of=(JointActuator, LineActuator)):
         self._b = self._size - rows.shape[1]
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Measured, Array]]:
-        """``G^T N``, where ``N`` resists the coordinate."""
         measured = self._coordinates.evaluate(motion)
         resists = -self._sign * self.inputs(motion.u, prescribed)
         force = np.zeros((len(resists), self._size))
@@ -199,7 +198,6 @@ class NodeActuatorBatch(WiredBatch, of=NodeActuator):
         self.nodes, self._ones = self._loads.nodes, self._loads.at(0.0)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, Array, Any]]:
-        """Minus the wrench."""
         one, context = self._loads.force(motion, self._ones)
         value = self.inputs(motion.u, prescribed)
         return np.concatenate([value * one, np.zeros(self.own.shape)], axis=-1), (one, value, context)

@@ -157,7 +157,6 @@ class BlockBatch(WiredBatch, of=Block):
         return self._rate
 
     def crosses(self, context: BlockPoint, change: SmallChange) -> bool:
-        """Whether functions leave their tangents."""
         dx, du = change.d[:, : self._n], np.matvec(self.W, change.d[:, self._n + self._p :])
         there, tangent = context.values(dx, du), np.matvec(context.slopes, np.concatenate([dx, du], axis=-1))
         return bool((np.abs(there - context.here - tangent) > change.tolerance * np.abs(there)).any())

@@ -174,7 +174,6 @@ class LinearBlock(ControlElement):
         self.limits = limits
 
     def doubts(self, around: ModelContext) -> Iterator[str]:
-        """Gains that are all zero."""
         yield from super().doubts(around)
         _, B, C, D, _ = self.matrices
         if not D.any() and not (B.any() and C.any()):

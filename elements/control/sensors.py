@@ -388,7 +388,6 @@ class NodeSensorBatch(SensorBatch, of=NodeSensor):
         return np.concatenate([np.zeros_like(turned), turned], axis=-1)
 
     def by_velocity(self, context: NodeSensorContext) -> Array | None:
-        """Of velocities, and of accelerations of points that go round."""
         if self._quantity != "acceleration":
             return self._moving(context.e) if "velocity" in self._quantity else None
         e, c, Omega = context.e, self._c, context.Omega

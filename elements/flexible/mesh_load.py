@@ -90,7 +90,6 @@ class MeshLoadBatch(LoadBatch, of=MeshLoad):
             self.given.put(row, load.value, load)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, LoadedFrames]:
-        """Minus the forces on interfaces and amplitudes."""
         bodies = self._bodies
         d = bodies.frame(motion).d
         q = bodies.joined(d, motion.u)

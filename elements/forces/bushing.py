@@ -125,7 +125,6 @@ class Bushing(Element):
         self.damping = np.asarray(damping) if np.ndim(damping) else float(damping) * self.stiffness  # type: ignore[arg-type]
 
     def doubts(self, around: ModelContext) -> Iterable[str]:
-        """Nodes that turn against each other."""
         a, b = (node.rotation @ node.angular_velocity for node in self.nodes)
         speed = float(np.linalg.norm(b - a))
         about = (self.nodes[0].rotation @ self.axes[0]).T @ (b - a)

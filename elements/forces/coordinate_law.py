@@ -122,7 +122,6 @@ class CoordinateElement(Element):
         return is_angle(self.joint, self.coordinate)
 
     def doubts(self, around: ModelContext) -> Iterator[str]:
-        """Angles in degrees."""
         if self.is_angle:
             yield from filter(None, (in_degrees(vars(self)[name], name) for name in self.places))
 

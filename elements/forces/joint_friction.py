@@ -203,7 +203,6 @@ class JointFriction(CoordinateElement):
 
     @classmethod
     def batch(cls, elements: Sequence[JointFriction], number: Numbering) -> ElementBatch:
-        """All of one model of friction on coordinates of one kind."""
         return (CoulombBatch if elements[0].bristle is None else LuGreBatch)(elements, number)
 
 

@@ -174,7 +174,6 @@ class LineElement(OnPoints, Element):
             )
 
     def doubts(self, around: ModelContext) -> Iterator[str]:
-        """Free lengths of other units."""
         if self.free_length > LONG * self.built:
             yield (
                 f"its free length is {self.free_length:.3g}, and its points are {self.built:.3g} apart as built; look "

@@ -133,7 +133,6 @@ class BodyLoads(LoadBatch):
             self.given.put((row, load.part), load.value, load, 3)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, Any]:
-        """Minus the wrench at the node."""
         return self._at_node(-prescribed), None
 
     def stiffness(self, context: Any) -> Array:

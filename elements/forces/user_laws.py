@@ -193,7 +193,6 @@ class UserLawBatch(CoordinateLawBatch):
         return np.array([_number(law, t, x, v, owner, self._kind) for law, owner, x, v in each])
 
     def crosses(self, context: Acting, change: SmallChange) -> bool:
-        """Whether laws leave their tangents."""
         q, rate, dq = context.q, np.vecdot(context.measured.gradient, context.V), self.way(context, change)
         dv = change.per_increment * dq
         here, there = self._values(context.prescribed, q, rate), self._values(context.prescribed, q + dq, rate + dv)

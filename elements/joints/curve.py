@@ -217,7 +217,6 @@ class CurveBatch(FramesBatch, of=CurveJoint):
         return First(phi, along(frames.S, self._offset[:, None]), -P1[..., None], second)
 
     def astray(self, end: StepEnd) -> str:
-        """A point that has left its curve."""
         s = end.u[self.own[:, 0]]
         off = self._curves.off(s, ON_CURVE)
         return self._left(int(off[0]), float(s[off[0]]), end.t) if len(off) else ""

@@ -269,7 +269,6 @@ class DrivenBatch(RelativeBatch):
         """What goes with the cosine and the sine of the angles, ``(k, 2, ...)``."""
 
     def check_start(self, motion: Motion) -> None:
-        """Refuse drives that do not begin where their joints stand."""
         for k, joint in zip(self.driven_joints, self._driven, strict=True):
             if joint.drive is not None:
                 begins, (name,) = float(evaluate(joint.drive, 0.0, joint, None)), joint.driven

@@ -163,7 +163,6 @@ class ConstantVelocityJoint(TwoAxesJoint):
     def coordinate_batch(  # type: ignore[override]
         cls, joints: Sequence[ConstantVelocityJoint], name: str, number: Numbering
     ) -> CoordinateBatch:
-        """Angles in rad."""
         built = np.array([joint.built for joint in joints]) if name == ROTATIONS[0] else None
         angles = JointCoordinates(joints, joints[0]._measures()[name], number, built)
         angles.counts_turns = False
@@ -260,7 +259,6 @@ class ScrewBatch(FramesBatch, of=ScrewJoint):
         return First(phi, b, None, lambda: Second(bend()))
 
     def astray(self, end: StepEnd) -> str:
-        """Axes half a turn off meet the equations, too."""
         R = end.R
         S = R[self.nodes[:, 0]].mT @ R[self.nodes[:, 1]]
         cosines = np.vecdot(self._frame.axes_a[..., 2], np.matvec(S, self._frame.axes_b[..., 2]))

@@ -193,7 +193,6 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
         return result
 
     def astray(self, end: StepEnd) -> str:
-        """A node that has left the beam."""
         return self._off(end.u[self.own[:, 0]], 0.0, end.t)
 
     def _off(self, sigma: Array, share: float, t: float) -> str:

@@ -106,7 +106,6 @@ class ShellBatch(BeamElements):
         return Inertia(self.nodes, mass[:, None, None] * shared, middle, J)
 
     def force(self, motion: Motion, prescribed: None) -> tuple[Array, ShellContext]:
-        """Internal, inertia and gravity forces, ``(n, 24)``."""
         inertia, inertia_context = self._inertia.force(motion)
         relative = self._relative(motion.x.take(self.nodes, 0), inertia_context.R)
         measure = self._points.rows(relative.d)
@@ -124,7 +123,6 @@ class ShellBatch(BeamElements):
         return (inertia + np.vecmat(at_frames, self._to_section)).reshape(-1, 24), context
 
     def stress_ahead(self, context: ShellContext, d: Array) -> Array:
-        """Stresses after body increments ``(n, 24)`` of the nodes, linear in them."""
         at_frames = np.matvec(self._to_section, d.reshape(-1, 4, 6)).reshape(-1, 24)
         change = np.matvec(context.B, np.matvec(context.Q, at_frames))
         return context.stress + self._stress(change)
@@ -189,7 +187,6 @@ class ShellBatch(BeamElements):
         return self._stress(self.damping_matrix.reshape(-1, *[1] * (rates.ndim - 1)) * rates)
 
     def _elastic(self, context: ShellContext) -> Array:
-        """Material and geometric stiffness."""
         relative, Q, B = context.relative, context.Q, context.B
         n = len(self.nodes)
         stress = self._total(context)
@@ -202,7 +199,6 @@ class ShellBatch(BeamElements):
         return self._at_nodes(Q.mT @ right + relative.geometric(wrench, Q))
 
     def _viscous(self, context: ShellContext) -> Array:
-        """Material damping, ``(n, 24, 24)``."""
         along = context.B @ context.Q
         return self._at_nodes(along.mT @ self._stress_of_rates(along))
 

@@ -86,7 +86,6 @@ class PressureBatch(LoadBatch, of=Pressure):
             self.given.put(cells, load.value, load, None, len(load.nodes), spread=load.at_corners)
 
     def force(self, motion: Motion, prescribed: Array) -> tuple[Array, tuple[Array, ...]]:
-        """Minus the forces on the nodes, in their frames."""
         x, R = motion.x.take(self.nodes, 0), motion.R.take(self.nodes, 0)
         x = x - x[:, :1]
         products = np.cross(x[:, :, None], x[:, None])

@@ -136,7 +136,6 @@ class GeneralizedAlpha(Method):
         return self._begin(system, state, h, before_the_start(system, state))
 
     def after_jump(self, system: System, before: State, state: State, h: float, memory: AlphaMemory) -> AlphaMemory:
-        """Starting values where accelerations have jumped."""
         started, errors = self._begin(system, state, h, highest_derivatives(system, before)), memory.errors
         if errors is not None and system.has_history:
             values = errors.values.copy()

@@ -42,7 +42,7 @@ LEAST_FORCE, LEAST_CONSTRAINT = 1e-12, 1e-15
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
 SUDDEN = 8.0
 """A local error so many times that of the step before tells of a kink, and nothing of the steps around."""
-SHORTER = 0.5
+FAR_SHORTER = 0.5
 """Share of the step before below which a step tells how accelerations change by itself: beside a long one it hardly
 would."""
 NOTHING = 1e-10
@@ -96,7 +96,7 @@ def errors_of_step(
         crossed = not np.array_equal(branches, memory.branches)  # those of a file are of another type
     recent = restarted(before.now, state.t) if crossed else before  # the change of accelerations is that of this step
     slope, curvature, weight = (now - recent.old) * (1.0 / (new.t - recent.t_old)), system.u0, system.weight
-    if h < SHORTER * memory.h:
+    if h < FAR_SHORTER * memory.h:
         slope = (now - before.now) * (1.0 / h)
     if system.k:
         weight = system.weight_at(state.u, new.u)

@@ -19,7 +19,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.compiled.program import ALL, EQUATIONS, NODES, Program
 from fem_mbs.compiled.tape import CannotRecordError, Number
 from fem_mbs.compiled.whole import RecordedSystem, Whole, factors_at
-from fem_mbs.contracts import Report, State
+from fem_mbs.contracts import State
 from fem_mbs.newton import Iterate
 from fem_mbs.system.system import System
 
@@ -221,12 +221,12 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
         directions = factors_at(system.first_lu), first_T_inv, first_R
         kept = Linearization(factors_at(system.lu), T_inv, gradients, directions)
     correction = step.correction(unknown, residual, kept)
-    after = step.corrected(unknown, residual, kept, correction, 1.0)
+    after = step.corrected(Iterate(unknown, residual, kept), correction, 1.0)
     rest = [after.Z, [0.0]] if closes else []
     corrected = sinks("after", of_unknowns, [after.D, after.multipliers, *rest])
     judged = [*sizes, step.length(correction), residual.evaluation.scale[0]]
     of_trial = program.line(corrected + sinks("tried", [(ALL, 4)], [judged]))
-    new, a = step.update(Iterate(unknown, None, None, Report(), corrected=True))  # type: ignore[arg-type]
+    new, a = step.update(Iterate(unknown, None, None, corrected=True))  # type: ignore[arg-type]
     try:
         system.check_end(state.t, new.t, new.R, new.u, new.multipliers)
     except CannotRecordError:
@@ -256,7 +256,7 @@ def record(program: Program, system: RecordedSystem, given: Given, equations: St
     oscillating = unresolved(scheme, h, state, new, (defects[0], led)), unresolved(scheme, h, state, new)
     of_look = program.line(sinks("lasting", [(ALL, 6)], [[*lasting, *np.concatenate(oscillating)]]))
     errors, Z = given.errors[:5], given.errors[5]
-    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept, Report())
+    solved = Iterate(unknown._replace(Z=Z) if closes else unknown, residual, kept)
     carried = step.carried(solved, errors, given.of_rates @ errors[1:4], np.stack(defects), given.lead)
     of_carry = program.line(sinks("carried", 5 * [(NODES, 6)], list(carried)))
     x, R = system.kinematics.retract(new.x, new.R, -unknown.D.reshape(-1, 6))

@@ -23,7 +23,7 @@ import numpy as np
 
 from fem_mbs.alpha.newmark import CarriedErrors, Newmark, Parameters, newmark
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Motion, RateSensitivities, Report, SmallChange, State
+from fem_mbs.contracts import Motion, RateSensitivities, SmallChange, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.newton import Iterate, Newton, NotConvergedError, solve
@@ -154,7 +154,8 @@ def _sought(equations: StepEquations, multipliers: Array, newton: Newton, share:
     matrix = held.linearize(unknown, held.evaluate(unknown))
     held.prescribed = equations.prescribed._replace(pressing=none)
     residual = held.evaluate(unknown)
-    unknown = held.corrected(unknown, residual, matrix, held.correction(unknown, residual, matrix), 1.0)
+    correction = held.correction(unknown, residual, matrix)
+    unknown = held.corrected(Iterate(unknown, residual, matrix), correction, 1.0)
     return solve(equations, unknown, replace(newton, max_iterations=PATIENT * newton.max_iterations))
 
 
@@ -355,18 +356,12 @@ class StepEquations:
             np.maximum(sizes, np.abs(correction.Z * self.weight), out=sizes)
         return np.maximum.reduce(sizes).item()
 
-    def corrected(
-        self,
-        unknown: Unknowns,
-        residual: StepResidual,
-        linearization: Linearization,
-        correction: Correction,
-        step_length: float,
-    ) -> Unknowns:
+    def corrected(self, at: StepSolution, correction: Correction, step_length: float) -> Unknowns:
         """The unknowns after a correction; of the increment, ``T^-1 P^-1 d``."""
-        system, d = self.system, correction.d
-        nodes = np.matvec(linearization.T_inv, d[: 6 * system.n].reshape(-1, 6))
-        D = self.chart.kinematics.from_body(residual.place.R, nodes).reshape(-1)
+        assert at.linearization is not None
+        system, d, unknown = self.system, correction.d, at.unknown
+        nodes = np.matvec(at.linearization.T_inv, d[: 6 * system.n].reshape(-1, 6))
+        D = self.chart.kinematics.from_body(at.value.place.R, nodes).reshape(-1)
         if system.k:
             D = np.concatenate([D, d[6 * system.n :]])
         return Unknowns(
@@ -409,7 +404,7 @@ class StepEquations:
         D = (0.5 * h * (v + residual.place.lifted[0])).reshape(residual.place.D.shape)
         unknown = solution.unknown._replace(Z=solution.unknown.Z * (h / self.h))
         residual = residual._replace(place=residual.place._replace(D=D))
-        solution = Iterate(unknown, residual, block.linearize(unknown, residual), Report())
+        solution = Iterate(unknown, residual, block.linearize(unknown, residual))
         return block.carried(solution, errors, formulas.constants, defects, 0.0)
 
     def carried(self, solution: StepSolution, errors: Array, rates: Array, defects: Array, lead: float) -> Array:

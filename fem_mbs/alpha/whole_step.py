@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from fem_mbs.alpha.local_error import SHORTER, SUDDEN, Over, carried_on, counts, looked_at, tolerances, unseen_forces
+from fem_mbs.alpha.local_error import (
+    FAR_SHORTER,
+    SUDDEN,
+    Over,
+    carried_on,
+    counts,
+    looked_at,
+    tolerances,
+    unseen_forces,
+)
 from fem_mbs.alpha.newmark import (
     PLAIN,
     SAME,
@@ -33,7 +42,7 @@ from fem_mbs.compiled.band import CompiledBand
 from fem_mbs.compiled.program import Program, address
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.compiled.whole import RecordedSystem, Whole, numbers_of, recorded
-from fem_mbs.contracts import Report, State, Step, StepErrorEstimate
+from fem_mbs.contracts import State, Step, StepErrorEstimate
 from fem_mbs.errors import LOG
 from fem_mbs.newton import FAILURES, ConvergenceHistory, Iterate, solve
 from fem_mbs.system.system import System
@@ -90,7 +99,7 @@ def _step(
 ) -> Step | None:
     """As that of the method; None where its errors ask for more than lines know."""
     before, missed, system = memory.accelerations, memory.predictor or START, scheme.system
-    if h < SHORTER * memory.h or memory.velocity_perturbation is not None:
+    if h < FAR_SHORTER * memory.h or memory.velocity_perturbation is not None:
         return None
     if missed is START and before.t_older < state.t:
         return None
@@ -414,10 +423,10 @@ class StepLines:
         """The length of a correction."""
         return correction.length
 
-    def corrected(self, rows: Array, trial: Trial, matrix: int, correction: Trial, step_length: float) -> Array:
+    def corrected(self, at: Iterate[Array, Trial, int], correction: Trial, step_length: float) -> Array:
         """The unknowns after a correction."""
         after = correction.after
-        return after if step_length == 1.0 else rows + step_length * (after - rows)
+        return after if step_length == 1.0 else at.unknown + step_length * (after - at.unknown)
 
     def _work_off(self) -> None:
         """In one call, what the last steps have asked for."""
@@ -615,12 +624,13 @@ class StepLines:
         formulas = equations.formulas._replace(constants=linear[:3].copy(), guess=linear[3].copy())
         plain = type(equations)(system, state, equations.h, formulas, system.kinematics, equations.matrix)
         trial, before = self.evaluate(rows), self.plain(rows)
-        after = self.corrected(rows, trial, 0, self.correction(rows, trial, self.linearize(rows, trial)), 1.0)
+        after = self.correction(rows, trial, self.linearize(rows, trial)).after
         own, (new, own_a, *_) = self.plain(after), self.end(after, state, equations.h, equations.h)
         residual = plain.evaluate(before)
         matrix = plain.linearize(before, residual)
-        there = plain.corrected(before, residual, matrix, plain.correction(before, residual, matrix), 1.0)
-        expected, a = plain.update(Iterate(there, residual, None, Report(), corrected=True))
+        at = Iterate(before, residual, matrix)
+        there = plain.corrected(at, plain.correction(before, residual, matrix), 1.0)
+        expected, a = plain.update(Iterate(there, residual, None, corrected=True))
         self._usual = []  # of steps this tells nothing
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()

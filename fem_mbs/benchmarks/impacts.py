@@ -379,7 +379,6 @@ class MechanismBatch(ElementBatch, of=Mechanism):
         return result, None
 
     def stiffness(self, context: None) -> Array:
-        """Of the spring."""
         return _of_place(K)
 
     def mass(self, context: None) -> Array:
@@ -389,7 +388,6 @@ class MechanismBatch(ElementBatch, of=Mechanism):
         return result
 
     def energy(self, motion: Motion) -> Energy:
-        """Kinetic, of the spring, and of the weight."""
         row = self.nodes[0, 0]
         q, v = motion.x[row], motion.V[row, :3]
         return Energy(*(np.array([part]) for part in (0.5 * v @ M @ v, 0.5 * q @ K @ q, WEIGHT @ q)))

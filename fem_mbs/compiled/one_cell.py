@@ -21,6 +21,7 @@ from fem_mbs.compiled.program import EQUATIONS, NODES, VARIABLES, Program
 from fem_mbs.compiled.tape import CannotRecordError
 from fem_mbs.contracts import ConstraintBatch, ElementBatch, Motion, Numbering, RateSensitivities
 from fem_mbs.errors import of_library
+from fem_mbs.lie import so3
 
 KNOWN = {"fem_mbs", "numpy", "scipy", "math", "builtins", "typing", "collections", "functools", "operator", "abc"}
 """Packages whose code reads nothing that scripts set; a script may be called like others of Python."""
@@ -194,6 +195,8 @@ class BatchCells:
             return value
         if (own := self._numbers(name, path, value)) is not None:
             return own
+        if isinstance(value, so3.Products):
+            return so3.products(1)
         if isinstance(value, tuple) and isinstance(fields := vars(type(value)).get("_fields"), tuple):
             pairs = zip(fields, value, strict=True)
             return type(value)(*(self._part(field, f"{path}.{field}", own) for field, own in pairs))

@@ -348,7 +348,6 @@ class StepInContact(GeneralizedAlpha):
     touching: Any = None
 
     def equations(self, system: System, state: State, h: float, memory: AlphaMemory) -> StepEquations:
-        """Those with contacts."""
         return ContactEquations(super().equations(system, state, h, memory), self.touching)
 
     def trial(self, system: System, state: State, h: float, memory: AlphaMemory, tolerance: float = 0.0) -> State:

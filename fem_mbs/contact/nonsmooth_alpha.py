@@ -34,7 +34,7 @@ from fem_mbs.contact.impact import errors_after, errors_of_late, mobility_by_mas
 from fem_mbs.contact.memory import ContactMemory, Smooth, Standing, Watch
 from fem_mbs.contact.smooth import (
     CROWDED,
-    SHORT,
+    EULER_BELOW,
     balanced,
     begun,
     begun_with_forces,
@@ -154,12 +154,10 @@ class NonsmoothAlpha(Method):
         return memory._replace(alpha=alpha)
 
     def missing(self, system: System, state: State, memory: ContactMemory, velocities: Array) -> ContactMemory:
-        """As by the smooth method."""
         alpha = self.smooth_method.missing(contacts_of(system).open, state, memory.alpha, velocities)
         return memory._replace(alpha=alpha)
 
     def carried(self, system: System, state: State, memory: ContactMemory) -> Array | None:
-        """As by the smooth method."""
         return self.smooth_method.carried(contacts_of(system).open, state, memory.alpha)
 
     def warning(self, system: System, state: State, memory: ContactMemory) -> str:
@@ -356,7 +354,7 @@ class NonsmoothAlpha(Method):
             alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
             struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
         end, gains = balanced(contacts, begin, struck)
-        if gains and h > SHORT * memory.longest:
+        if gains and h > EULER_BELOW * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
         return end
 

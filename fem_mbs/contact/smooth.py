@@ -30,7 +30,7 @@ from fem_mbs.system.system import System
 
 GROWTH = 1.5
 """After a step that was shorter by this factor the smooth part begins anew: impacts have set off vibrations."""
-SHORT = 0.25
+EULER_BELOW = 0.25
 """Share of the longest step: one without a solution is halved first, and made by Euler's method from there on."""
 LIGHT = 1e-9
 """Force, over the largest, with which nothing that has touched without one begins anew: it is rounding."""
@@ -55,7 +55,7 @@ def smooth_part(
             if not smooth.gains:
                 return smooth
         except FAILURES:
-            if h > SHORT * memory.longest or memory.watch.gap is None and not memory.touches.any():
+            if h > EULER_BELOW * memory.longest or memory.watch.gap is None and not memory.touches.any():
                 raise
     try:
         smooth = part_of(contacts, method, point, h, near if damped else None, damped=True)

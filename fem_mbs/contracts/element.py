@@ -306,7 +306,6 @@ class TimedBatch(ElementBatch):
     given: GivenValues
 
     def at(self, t: float) -> Any:
-        """What is given at a time."""
         return self.given.at(t)
 
     def next_jump(self, t: float, u: Array) -> float:

@@ -98,7 +98,6 @@ class Picture(Protocol):
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Positions ``"points"`` (n, 3) and point data at an instant, ``(n, 3)`` or ``(n,)``, always the same names."""
-        ...
 
 
 class Polyline:

@@ -104,7 +104,6 @@ class Signal(Combines):
         self.laws, self.constant = laws, constant
 
     def as_signal(self) -> Signal:
-        """Itself."""
         return self
 
     @classmethod
@@ -169,7 +168,6 @@ class SignalSource(Combines):
         self._outputs = which
 
     def as_signal(self) -> Signal:
-        """The only output."""
         if len(self.outputs) != 1:
             raise ModelError(
                 f"{self} has {len(self.outputs)} outputs; take one of them, [0] to [{len(self.outputs) - 1}]"

@@ -127,7 +127,6 @@ class KeptSteps(TimeIntegration):
         return run_to_end(self, MemoryRecorder(make, self._started, self.system, self.state))
 
     def advance(self) -> AcceptedStep | None:
-        """The next step."""
         before = self.state
         accepted = super().advance()
         if accepted is not None and self.taken.state is not before:

@@ -106,7 +106,6 @@ class KS(Goal):
         return float(y.max() + np.log(self._terms(t, y).sum()) / self.rho)
 
     def slope(self, t: Array, y: Array) -> Array:
-        """Shares of the mean."""
         terms = self._terms(t, y)
         return terms / terms.sum()
 

@@ -78,7 +78,6 @@ class JointPicture(AttachedPicture):
         super().__init__(batch.nodes[:, -1], offset, cells, axes)
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
-        """With reactions."""
         force, moment = reactions(self.batch, motion, multipliers[self.equations])
         return super().draw(motion, multipliers) | {"reaction_force": force, "reaction_moment": moment}
 

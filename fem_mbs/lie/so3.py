@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import factorial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -46,12 +47,28 @@ _SMALLEST = 1e-300
 
 
 MANY = 64
-PRODUCTS: tuple[tuple[Callable[..., Array], ...], ...] = (
-    (np.matmul, np.matvec, np.vecmat, np.asarray),
-    (*(partial(np.einsum, of) for of in ("...ij,...jk", "...ij,...j", "...i,...ij")), np.asfortranarray),
-)
-"""How small matrices and vectors are multiplied, and stored: of few cells one by one, from ``MANY`` on side by side,
-each number of all cells in a row. For single ones BLAS is called, which takes longer than what it computes."""
+
+
+class Products(NamedTuple):
+    """How small matrices and vectors of many cells are multiplied, and stored for that."""
+
+    matmul: Callable[..., Array]
+    matvec: Callable[..., Array]
+    vecmat: Callable[..., Array]
+    stored: Callable[[Array], Array]
+
+
+_ONE_BY_ONE = Products(np.matmul, np.matvec, np.vecmat, np.asarray)
+_MATMUL, _MATVEC, _VECMAT = (partial(np.einsum, of) for of in ("...ij,...jk", "...ij,...j", "...i,...ij"))
+_BESIDE = Products(_MATMUL, _MATVEC, _VECMAT, np.asfortranarray)
+
+
+def products(n: int) -> Products:
+    """Those of ``n`` cells: of few one by one, from ``MANY`` on side by side, each number of all cells in a row.
+
+    For single ones BLAS is called, which takes longer than what it computes.
+    """
+    return _BESIDE if n >= MANY else _ONE_BY_ONE
 
 
 def skew(a: Array) -> Array:

@@ -134,7 +134,6 @@ class DirectSolver(Protocol):
         Returns a function that solves with it, for right-hand sides ``(size,)`` and ``(size, r)``. What raises
         :class:`RuntimeError` is left to SuperLU.
         """
-        ...
 
 
 def superlu(matrix: csc_array) -> Solve:

@@ -409,7 +409,6 @@ class RadauIIA(Method):
         return RadauMemory()
 
     def step(self, system: System, state: State, h: float, memory: RadauMemory) -> Step:
-        """Three stages, by Newton's method, and the end."""
         problem = Radau(system, state, h)
         # a diverging iteration overflows before it is stopped
         with np.errstate(over="ignore", invalid="ignore"):

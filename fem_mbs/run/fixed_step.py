@@ -152,7 +152,6 @@ class FixedStep(StepControl):
         return memory, min(self.h, t_end - t)
 
     def restart(self, memory: FixedStepMemory, t: float, jump: float) -> tuple[FixedStepMemory, float]:
-        """Equal steps to the next jump."""
         count = 0 if jump == math.inf else math.ceil((jump - t) / self.h - LEFT_OVER)
         h = (jump - t) / count if count else self.h
         return memory._replace(begin=t, target=1, halvings=0, h=h, beyond=False), h
@@ -163,7 +162,6 @@ class FixedStep(StepControl):
         return memory._replace(begin=t - h, target=2)
 
     def plan(self, memory: FixedStepMemory, t: float, t_end: float) -> Plan | None:
-        """The rest of the nominal step, or a part of it."""
         begin, target, halvings, h, beyond = memory[:5]
         last = max(1, math.ceil((t_end - begin) / h - LEFT_OVER))
         if target > last or t >= t_end:
@@ -260,7 +258,6 @@ class FixedStep(StepControl):
         return memory.rough
 
     def creeps(self, memory: FixedStepMemory) -> str:
-        """Parts that stay short."""
         if memory.crept != CREPT:
             return ""
         return (
@@ -270,7 +267,6 @@ class FixedStep(StepControl):
         )
 
     def beyond_limit(self, memory: FixedStepMemory, limit: Limit, h: float, rest: float) -> str:
-        """Steps that are not stable."""
         return f"steps of {h:.3g} s are beyond the limit of stability, {limit}" if h > limit.step else ""
 
     def attempts(self, memory: FixedStepMemory, h: float) -> str:

@@ -132,8 +132,11 @@ CREPT = 0.01
 """A way, in rad or against the extent of the model, that should have been none."""
 
 
-class Creeping:
-    """Adds up how far what rubs creeps, in place of sticking or sliding, see :class:`ElementBatch`."""
+class Rubbing:
+    """Looks at the rates of what rubs: far below those of its law it creeps, far above it slides too fast for it.
+
+    How far it has crept adds up; see :class:`ElementBatch`.
+    """
 
     def __init__(self, steps: StepSequence) -> None:
         self._system = steps.system

@@ -41,7 +41,7 @@ from fem_mbs.run.interfaces import (
     has_changed,
     names_of,
 )
-from fem_mbs.run.monitors import BentReactions, CoarseMeshes, Creeping, CutSteps, DriveJumps, PassedThrough, SharedLoads
+from fem_mbs.run.monitors import BentReactions, CoarseMeshes, CutSteps, DriveJumps, PassedThrough, Rubbing, SharedLoads
 from fem_mbs.run.recorder import GlobalError
 from fem_mbs.run.turning_dampers import DampersThatTurn, damped_between
 from fem_mbs.solution.history import Accuracy, Outcome
@@ -132,7 +132,7 @@ class Watches:
     def __init__(self, steps: StepSequence) -> None:
         system = steps.system
         self._watches: list[StateWatch] = [CoarseMeshes(steps)] if system.coarse else []
-        self._watches += [Creeping(steps)] if system.creeps else []
+        self._watches += [Rubbing(steps)] if system.creeps else []
         self._before, self._first = list[State](), 1
         if isinstance(steps, TimeIntegration):
             self._before.append(steps.state)

@@ -169,7 +169,6 @@ class VariableStep(StepControl):
         return Plan(min(memory.h, 0.5 * rest), None)
 
     def failed(self, memory: VariableStepMemory, plan: Plan) -> VariableStepMemory | None:
-        """Shorten the step."""
         if self._shortest(memory, plan.h):
             return None
         return memory._replace(h=max(AFTER_FAILURE * plan.h, memory.smallest))

@@ -107,7 +107,6 @@ class ContactPathProblem(StepProblem):
         """Where forces of contact begin in a change."""
 
     def evaluate(self, unknown: PathUnknown) -> ContactPathResidual:  # type: ignore[override]
-        """The equations of rest, and the laws of contact."""
         if not super().length(unknown.change) < AWAY:
             raise NotConvergedError("the iteration leads away")
         change, P = np.split(unknown.change, [self._first])

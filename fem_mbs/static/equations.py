@@ -24,7 +24,7 @@ from fem_mbs.contracts import Motion, Report, State
 from fem_mbs.initial.singular import describe_mechanism, handle_repeated
 from fem_mbs.lie import se3
 from fem_mbs.linear.direct import Solve
-from fem_mbs.newton import Newton
+from fem_mbs.newton import Iterate, Newton
 from fem_mbs.newton import solve as newton_solve
 from fem_mbs.solution.history import Instant
 from fem_mbs.system import matrices as tangent
@@ -363,16 +363,11 @@ class StepProblem:
         return float(np.abs(correction[: len(self.weight)] * self.weight).max(initial=0.0))
 
     def corrected(
-        self,
-        unknown: PathUnknown,
-        trial: PathResidual,
-        linearization: PathLinearization,
-        correction: Array,
-        step_length: float,
+        self, at: Iterate[PathUnknown, PathResidual, PathLinearization], correction: Array, step_length: float
     ) -> PathUnknown:
-        """The unknowns after a correction times a step length."""
-        moved = unknown.change + step_length * self._increment(linearization.T_inv, correction)
-        return PathUnknown(moved, self.equations.stresses_ahead(trial.evaluation, step_length * correction))
+        assert at.linearization is not None
+        moved = at.unknown.change + step_length * self._increment(at.linearization.T_inv, correction)
+        return PathUnknown(moved, self.equations.stresses_ahead(at.value.evaluation, step_length * correction))
 
     def inverse_tangent(self, unknown: PathUnknown) -> Array:
         """Inverse tangent operators ``(n, 6, 6)`` at a trial step."""

@@ -31,6 +31,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.lie import so3
+from fem_mbs.newton import Iterate
 from fem_mbs.system.constraints import gradient_transpose_product
 from fem_mbs.system.matrices import mass_product
 from fem_mbs.testing.method_laws import free, joined
@@ -203,7 +204,7 @@ def differences(problem: StepEquations, unknown: Unknowns, trial: StepResidual, 
     ways += [(np.zeros(system.N), problem.h**-2 * step * unit) for unit in np.eye(system.m)]
 
     def there(*way: Array) -> Array:
-        moved = problem.corrected(unknown, trial, at, Correction(*(-part for part in way)), 1.0)
+        moved = problem.corrected(Iterate(unknown, trial, at), Correction(*(-part for part in way)), 1.0)
         return function(problem.evaluate(moved), moved)
 
     return np.stack([(there(*way) - there(*(-part for part in way))) / (2 * step) for way in ways], axis=-1)

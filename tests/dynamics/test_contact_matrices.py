@@ -40,6 +40,7 @@ from fem_mbs.elements import (
     UniversalJoint,
 )
 from fem_mbs.initial.consistent_start import consistent_start
+from fem_mbs.newton import Iterate
 from fem_mbs.system.matrices import solve_with_constraints
 from fem_mbs.system.system import Sizes
 
@@ -240,7 +241,7 @@ def test_what_pushes_without_friction_is_corrected_as_a_joint(group: str, agains
                 pushed = np.delete(pushed, (-5, -4, -2, -1))
             pushed[-2:] = np.abs(pushed[-2:])
             found.append((own.d, pushed, own.Z))
-            unknown = equations.corrected(unknown, residual, linearization, own, 1.0)
+            unknown = equations.corrected(Iterate(unknown, residual, linearization), own, 1.0)
     for one, other in zip(found[:2], found[2:], strict=True):
         for what, mine, first in zip(one, other, found[0], strict=True):
             np.testing.assert_allclose(mine, what, rtol=0, atol=1e-8 * np.abs(first).max())

@@ -29,6 +29,7 @@ from fem_mbs.elements import (
     SpinUp,
 )
 from fem_mbs.lie import so3
+from fem_mbs.newton import Iterate
 from fem_mbs.system import matrices
 from fem_mbs.system.system import System
 
@@ -96,7 +97,7 @@ def test_correction_solves_the_linearised_equations(group: str, method: str) -> 
     before, trial = equations(problem, unknown), problem.evaluate(unknown)
     linearization = problem.linearize(unknown, trial)
     correction = problem.correction(unknown, trial, linearization)
-    corrected = problem.corrected(unknown, trial, linearization, correction, 1.0)
+    corrected = problem.corrected(Iterate(unknown, trial, linearization), correction, 1.0)
     D, of_multipliers = corrected.D - unknown.D, corrected.multipliers - unknown.multipliers
     assert not np.delete(D, problem.system.free_rows).any()
 

@@ -15,7 +15,7 @@ from motions import fitted_order
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Report
-from fem_mbs.newton import UNSEEN, ConvergenceHistory, Newton, NotConvergedError
+from fem_mbs.newton import UNSEEN, ConvergenceHistory, Iterate, Newton, NotConvergedError
 from fem_mbs.newton import solve as newton_solve
 
 
@@ -45,8 +45,8 @@ class Root:
     def length(self, correction: float) -> float:
         return abs(correction)
 
-    def corrected(self, x: float, value: float, slope: float, correction: float, step_length: float) -> float:
-        return x - step_length * correction
+    def corrected(self, at: Iterate, correction: float, step_length: float) -> float:
+        return at.unknown - step_length * correction
 
 
 def solve(problem: object, start: float, options: Newton, kept: float | None = None) -> tuple[float, Report]:
@@ -193,8 +193,8 @@ class Scalar:
     def length(self, correction: float) -> float:
         return abs(correction)
 
-    def corrected(self, x: float, value: float, slope: float, correction: float, step_length: float) -> float:
-        return x - step_length * correction
+    def corrected(self, at: Iterate, correction: float, step_length: float) -> float:
+        return at.unknown - step_length * correction
 
 
 def arctan() -> Scalar:
@@ -250,8 +250,8 @@ class Soft:
     def length(self, correction: Array) -> float:
         return float(np.abs(correction).max())
 
-    def corrected(self, at: Array, value: Array, slopes: tuple[float, float], correction: Array, share: float) -> Array:
-        return at - share * correction
+    def corrected(self, at: Iterate, correction: Array, share: float) -> Array:
+        return at.unknown - share * correction
 
 
 def test_a_residual_that_falls_is_no_correction_that_falls() -> None:

@@ -13,6 +13,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.elements import Bushing, Force
+from fem_mbs.newton import Iterate
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.contacts import ContactPathProblem
 from fem_mbs.static.equations import Arc, Equations, Loading, PathUnknown, Point, StepProblem
@@ -69,7 +70,7 @@ def test_a_correction_solves_the_linearised_equations(names: list[str], arc_leng
     correction = problem.correction(unknown, trial, linearization)
 
     def left(share: float) -> Array:
-        there = problem.corrected(unknown, trial, linearization, correction, share)
+        there = problem.corrected(Iterate(unknown, trial, linearization), correction, share)
         residual = equations.residual(problem.evaluate(there).evaluation)
         if arc is None:
             return residual

@@ -23,6 +23,7 @@ from fem_mbs.elements import (
     RigidBody,
     SphericalJoint,
 )
+from fem_mbs.newton import Iterate
 from fem_mbs.solution.history import proportional
 from fem_mbs.static.equations import Arc, Equations, Loading, PathUnknown, StepProblem
 from fem_mbs.static.path import EquilibriumPath
@@ -94,7 +95,7 @@ def test_correction_is_that_of_the_exact_derivative(group: str, arc: bool) -> No
     correction = problem.correction(unknown, trial, linearization)
 
     def along(s: float) -> Array:
-        return equations_of(problem, problem.corrected(unknown, trial, linearization, correction, s))
+        return equations_of(problem, problem.corrected(Iterate(unknown, trial, linearization), correction, s))
 
     change = derivative(along)
     assert np.abs(change + first).max() <= 1e-6 * np.abs(first).max()
@@ -115,7 +116,7 @@ def errors_of_iterates(model: mbs.Model, load_end: float, arc: bool, length: flo
         trial = problem.evaluate(unknown)
         linearization = problem.linearize(unknown, trial)
         correction = problem.correction(unknown, trial, linearization)
-        unknown = problem.corrected(unknown, trial, linearization, correction, 1.0)
+        unknown = problem.corrected(Iterate(unknown, trial, linearization), correction, 1.0)
     return [float(np.linalg.norm(iterate - iterates[-1])) for iterate in iterates[:-1]]
 
 

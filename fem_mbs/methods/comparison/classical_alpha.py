@@ -21,7 +21,7 @@ from fem_mbs.alpha.local_error import highest_derivatives, instability, toleranc
 from fem_mbs.alpha.newmark import SAME, Parameters, PredictorHistory, chung_hulbert, first_guess, newmark
 from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
-from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepResidual, Unknowns
+from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepSolution, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
 from fem_mbs.initial.consistent_start import with_joint_rate
@@ -49,16 +49,8 @@ class ClassicalEquations(StepEquations):
         """All unknowns from a guess, with the constraint of the coordinates."""
         return Unknowns(self._closed(D), multipliers)
 
-    def corrected(
-        self,
-        unknown: Unknowns,
-        residual: StepResidual,
-        linearization: Linearization,
-        correction: Correction,
-        step_length: float,
-    ) -> Unknowns:
-        """The unknowns after a correction, with the constraint of the coordinates."""
-        corrected = super().corrected(unknown, residual, linearization, correction, step_length)
+    def corrected(self, at: StepSolution, correction: Correction, step_length: float) -> Unknowns:
+        corrected = super().corrected(at, correction, step_length)
         return corrected._replace(D=self._closed(corrected.D))
 
     def _closed(self, D: Array) -> Array:
@@ -151,7 +143,6 @@ class ClassicalAlpha(Method):
     def after_jump(
         self, system: System, before: State, state: State, h: float, memory: ClassicalMemory
     ) -> ClassicalMemory:
-        """The same where accelerations have jumped."""
         return self._begin(system, state, h, highest_derivatives(system, before))
 
     def _begin(self, system: System, state: State, h: float, before: Array) -> ClassicalMemory:
@@ -238,5 +229,4 @@ class ClassicalAlpha(Method):
         return None if restored is None else Linearization(restored, T_inv)
 
     def doubt(self, system: System, state: State, h: float) -> str:
-        """Of index 3, that velocities leave their constraints."""
         return instability(system, state, h, self.rho_inf)

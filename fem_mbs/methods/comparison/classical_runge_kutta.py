@@ -93,7 +93,6 @@ class ClassicalChart(LocalChart):
         return np.append(D[:, :3], self.kind.closed(self.rotations(D)) - self.start, 1)
 
     def retract(self, x: Array, R: Array, D: Array) -> tuple[Array, Array]:
-        """World positions are added, rotations follow from their coordinates."""
         turned = self.kind.rotation(self.rotations(D))
         return x + D[:, :3], np.where(self.held[:, None, None], R, turned)
 
@@ -250,13 +249,11 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
         unconstrained(self, system)
 
     def init(self, system: System, state: State, h: float) -> Angles:
-        """The angles of a state."""
         c = rotations_of(system, TaitBryan, state.R)
         check_start(system, c)
         return Angles(c, 0.0)
 
     def step(self, system: System, state: State, h: float, memory: Angles) -> Step:
-        """The stages, and the accelerations at the end, which are those of the first stage of the next step."""
         chart, by_rates = ClassicalChart(system, TaitBryan, memory.c), self.formulation == "rates"
 
         def ahead(t: float, D: Array, dw: Array) -> StatePoint:

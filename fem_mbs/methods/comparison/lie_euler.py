@@ -102,7 +102,6 @@ class OverdeterminedEquations(StepEquations):
         return Correction(d, solution[3 * n : 3 * n + m] / squared, Z, Y)
 
     def linearize(self, unknown: Unknowns, residual: StepResidual, first: Linearization | None = None) -> Linearization:
-        """The matrix of all three levels."""
         system, evaluation, kinematics, squared = self.system, residual.evaluation, self.system.kinematics, self.h**2
         values, T_inv, _ = self.matrix(self, unknown, residual)
         _, dV, dA = self.derivatives(residual)

@@ -24,6 +24,7 @@ from fem_mbs.contracts import Element, Motion, RateSensitivities, State
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import side
 from fem_mbs.lie import se3
+from fem_mbs.newton import Iterate
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import mass_entries, mass_product, solve_with_constraints, velocity_residual
 from fem_mbs.system.pattern import TINY, flat
@@ -207,18 +208,13 @@ class SymplecticProblem:
         return float(np.abs(correction[0] * self.system.weight).max())
 
     def corrected(
-        self,
-        unknown: Unknown,
-        trial: SymplecticResidual,
-        linearization: Linearization,
-        correction: Unknown,
-        step_length: float,
+        self, at: Iterate[Unknown, SymplecticResidual, Linearization], correction: Unknown, step_length: float
     ) -> Unknown:
-        """The unknowns after a correction times a step length."""
+        assert at.linearization is not None
         system, (d, multipliers) = self.system, correction
-        turned = system.from_body(trial.evaluation.motion.R, d)
-        D = system.with_own(np.matvec(linearization.T_inv, system.nodes_of(turned)), turned)
-        return unknown[0] - step_length * D, unknown[1] - step_length * multipliers
+        turned = system.from_body(at.value.evaluation.motion.R, d)
+        D = system.with_own(np.matvec(at.linearization.T_inv, system.nodes_of(turned)), turned)
+        return at.unknown[0] - step_length * D, at.unknown[1] - step_length * multipliers
 
     def result(self, D: Array, multipliers: Array) -> State:
         """The state at the end: momenta there, and velocities that obey the constraints."""

@@ -41,7 +41,6 @@ class LocalChart(Chart):
         return x1, R1
 
     def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
-        """By :meth:`retract` and :meth:`lift`."""
         return (*self.retract(x, R, D), np.stack([*self.lift(D, rates[:2]), self.lift_algorithmic(D, rates[::2])]))
 
     def lift(self, D: Array, rates: Array) -> Array:
@@ -65,15 +64,12 @@ class LocalChart(Chart):
         return self._along_rates(self._tangents(D, *rates), factors)
 
     def rate_changes(self, D: Array, rates: Array, factors: Array, d: Array) -> Array:
-        """By the product rule at constant ``D``."""
         return np.matvec(self.rate_derivatives(D, rates, factors), d)
 
     def from_velocities(self, T_inv: Array, d: Array) -> Array:
-        """By ``T^-1``."""
         return np.matvec(T_inv, d)
 
     def frozen(self, D: Array, w: Array) -> tuple[Array, Array]:
-        """By the derivatives of ``T``."""
         own = self._tangents(D, w, w)
         return np.matvec(own.T, w), own.by_position
 
@@ -127,6 +123,5 @@ class UpdatedLagrangian(GeneralizedAlpha):
     parametrization: Annotated[str, choice(PARAMETRIZATIONS)] = "conformal"
 
     def scheme(self, system: System) -> Scheme:
-        """Steps in local coordinates."""
         chart = LocalChart(system.kinematics, PARAMETRIZATIONS[self.parametrization])
         return super().scheme(system)._replace(chart=chart)
