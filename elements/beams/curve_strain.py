@@ -128,8 +128,7 @@ class NodeFrame:
 
     def moving(self, V: Array) -> Array:
         """Its velocity ``(n, 6)`` with those of the frames ``(n, p, 6)``."""
-        result: Array = np.matvec(self.shares, V[:, self.nodes]).sum(axis=1)
-        return result
+        return np.matvec(self.shares, V[:, self.nodes]).sum(axis=1)
 
     def bend(self, w: Array) -> Array:
         """Derivative ``(n, 6q, 6q)`` of ``A_i^T w`` at constant wrenches ``w`` (n, 6)."""

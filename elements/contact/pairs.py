@@ -44,20 +44,17 @@ class Nearest(NamedTuple):
 
 def dot(a: Array, b: Array) -> Array:
     """Without complex conjugation."""
-    product: Array = np.einsum("...i,...i->...", a, b)
-    return product
+    return np.einsum("...i,...i->...", a, b)
 
 
 def cross(a: Array, b: Array) -> Array:
     """Of vectors along the last axis."""
-    product: Array = a.take(_NEXT, -1) * b.take(_LAST, -1) - a.take(_LAST, -1) * b.take(_NEXT, -1)
-    return product
+    return a.take(_NEXT, -1) * b.take(_LAST, -1) - a.take(_LAST, -1) * b.take(_NEXT, -1)
 
 
 def length(v: Array) -> Array:
     """Euclidean, analytic."""
-    size: Array = np.sqrt(dot(v, v))
-    return size
+    return np.sqrt(dot(v, v))
 
 
 def clamped(value: Array, low: Array | float, high: Array | float) -> Array:
@@ -229,8 +226,7 @@ class PairPlace(NamedTuple):
 
     def points(self) -> Array:
         """Where they are, on the surface of b, ``(n, r, 3)``, world."""
-        places: Array = self.x[:, 1, None] + self.near.b
-        return places
+        return self.x[:, 1, None] + self.near.b
 
     def gradients(self, rows: IntArray, places: IntArray) -> Array:
         """``G`` (k, 3, 12) of some contacts: ``places`` of ``rows``."""
@@ -345,8 +341,7 @@ class NearestBatch:
 
     def gaps(self, motion: Motion) -> Array:
         """Gaps ``(n, r)``."""
-        gaps: Array = self._pairs.at(motion, self.nodes).near.gap
-        return gaps
+        return self._pairs.at(motion, self.nodes).near.gap
 
     def approach(self, motion: Motion) -> Approach:
         """How surfaces move against each other."""
@@ -355,8 +350,7 @@ class NearestBatch:
 
     def points(self, motion: Motion) -> Array:
         """Where they are, on the surface of b, ``(n, r, 3)``, world."""
-        points: Array = self._pairs.at(motion, self.nodes).points()
-        return points
+        return self._pairs.at(motion, self.nodes).points()
 
     def on_b(self, motion: Motion, rows: IntArray, forces: Array) -> Array:
         """Forces ``(k, 3)`` in the world on body b, the last nodes, of those on all nodes of ``rows``, ``(k, 6q)``."""

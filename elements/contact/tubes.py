@@ -276,8 +276,7 @@ class TubePlace(NamedTuple):
 
     def points(self) -> Array:
         """Where they are, on the skin of b, ``(n, r, 3)``, world."""
-        places: Array = self.x[:, :, -1] + self.near.b
-        return places
+        return self.x[:, :, -1] + self.near.b
 
     def gradients(self, rows: IntArray, places: IntArray) -> Array:
         """``G`` (k, 3, 6q) of some contacts."""

@@ -187,8 +187,7 @@ class RopeBatch(UnilateralBatch, of=Rope):
         self.restitution = np.array([[rope.restitution] for rope in ropes])
 
     def _ends(self, motion: Motion) -> Array:
-        ends: Array = motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self._points)
-        return ends
+        return motion.x[self.nodes] + np.matvec(motion.R[self.nodes], self._points)
 
     def gaps(self, motion: Motion) -> Array:
         """What ropes are longer than their ends are apart, which may meet while they are slack."""

@@ -373,8 +373,7 @@ def drives(system: System) -> bool:
 def worst(system: System, values: Array) -> Array:
     """Length and angle ``(2,)`` of the node of which they are largest in increments ``(N,)``."""
     parts = values[: 6 * system.n].reshape(-1, 2, 3)
-    sizes: Array = np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
-    return sizes
+    return np.sqrt(np.maximum.reduce(np.vecdot(parts, parts)))
 
 
 ASTRAY = 0.05

@@ -258,8 +258,7 @@ class Program:
         array, sample = self.rows((ALL, 1)), np.max(value.sample) if how == "larger" else np.sum(value.sample)
         sink = Sink(own.number, CellRows(array, 1, uniform=True), [(0, value.place)], how, None, (ALL, 1))
         self.made(array, [sink])
-        result: Number = self.outcome(ALL, array, 1, np.full((1, 1), sample))[0]
-        return result
+        return self.outcome(ALL, array, 1, np.full((1, 1), sample))[0]
 
     def made(self, array: int, sinks: list[Sink], statements: Sequence[Statement] = ()) -> Between:
         """What makes an array."""

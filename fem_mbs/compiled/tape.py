@@ -280,8 +280,7 @@ def _joined(one: Any, other: Any = None) -> Tape:
     """The tape of what two numbers make: that of cells, if the other number is one of all cells."""
     if not isinstance(one, Number):
         one, other = other, one
-    tape: Tape = other.tape if isinstance(other, Number) and one.tape.of_all else one.tape
-    return tape
+    return other.tape if isinstance(other, Number) and one.tape.of_all else one.tape
 
 
 def sample_of(value: Any) -> Any:

@@ -75,8 +75,7 @@ class ClosedBatch(ConstraintBatch, of=ClosedContact):
 
     def second(self, context: Gaps) -> Array:
         H = self._of.batch.second(context)[:, : self._rows]
-        bent: Array = -H.reshape(-1, *H.shape[2:])
-        return bent
+        return -H.reshape(-1, *H.shape[2:])
 
 
 class SlidingFriction(Element):
@@ -143,8 +142,7 @@ class SlidingFrictionBatch(ElementBatch, of=SlidingFriction):
         return context.size[:, None, None] * (context.G.mT @ context.turning @ context.G)
 
     def by_multipliers(self, context: _Slip) -> Array:
-        result: Array = self._mu[:, None, None] * np.vecmat(context.direction, context.G)[..., None]
-        return result
+        return self._mu[:, None, None] * np.vecmat(context.direction, context.G)[..., None]
 
 
 class ClosedSystem(NamedTuple):

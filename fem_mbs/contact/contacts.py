@@ -282,8 +282,7 @@ def contacts_of(system: System) -> Contacts:
     """The contacts of a system, numbered once."""
     if system.contacts is None:
         system.contacts = Contacts(system)
-    found: Contacts = system.contacts
-    return found
+    return system.contacts
 
 
 class ContactPart(NamedTuple):

@@ -52,8 +52,7 @@ def diagonal(blocks: Array) -> bsr_array:
 def per_mass(system: System, G: Matrix) -> Array:
     """What unit forces along gradients ``(r, N)`` do to accelerations along these without joints, ``(r,)``."""
     mass = np.where(system.equation >= 0, system.diagonal_mass, 0.0)
-    result: Array = (G * G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
-    return result
+    return (G * G) @ np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0.0)
 
 
 def without_held(G: Matrix, free: Array) -> Matrix:

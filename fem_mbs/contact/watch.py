@@ -300,5 +300,4 @@ def _stop(here: MeasuredContacts, ahead: Array, h: float) -> float:
 
 def _paths(h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:
     """Of gaps ``(k,)`` in a part, from their values and rates at both ends: at 256 instants, by Hermite's cubic."""
-    paths: Array = PATHS @ np.stack([g0, h * r0, g1, h * r1])
-    return paths
+    return PATHS @ np.stack([g0, h * r0, g1, h * r1])

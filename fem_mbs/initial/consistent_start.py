@@ -337,6 +337,5 @@ def next_jump(system: System, state: State, end: float) -> float:
 def jumped(system: System, state: State) -> State:
     """The state after a jump."""
     state = system.jump(state)
-    place: StatePoint = place_of(state)
-    vdot, multipliers, u, udot, uddot = accelerations(system, place._replace(t=state.t + side(state.t)))
-    return replace(state, vdot=vdot, multipliers=multipliers, u=u, udot=udot, uddot=uddot)
+    after = accelerations(system, place_of(state)._replace(t=state.t + side(state.t)))
+    return replace(state, **after._asdict())
