@@ -49,6 +49,7 @@ from fem_mbs.system.pattern import (
     number_constraints,
     triplets,
 )
+from fem_mbs.system.sizes import variable_sizes
 
 FAR = 4.0
 """A model further away than so many times its extent measures positions from one of its own nodes."""
@@ -93,8 +94,6 @@ class Layout:
 
     Its attributes stand with :class:`System`.
     """
-
-    weight: Array
 
     def __init__(self, model: ModelDescription, end: float = math.inf, frozen_as: int | None = None) -> None:
         self.model = model
@@ -199,6 +198,12 @@ class Layout:
         cells = [*self.components, *self.bending_components]
         reading = [(self.components[k], rows) for k, rows in self.reads]
         return triplets(cells, self.gradient_components, reading, self.equation, self.n_free)
+
+    @cached_property
+    def weight(self) -> Array:
+        """Factors ``(N,)`` that make increments comparable, see :class:`~fem_mbs.system.system.System`."""
+        of_nodes = np.tile(np.repeat([self.length, 1.0], 3), self.n)
+        return 1.0 / np.append(of_nodes, variable_sizes(self, of_nodes))
 
     def weight_at(self, *states: Array) -> Array:
         """The same with internal variables ``(k,)`` as large as they are, where that is more."""

@@ -7,7 +7,7 @@ forces as large as those of the model. Both tell the derivatives ``P = K + s C +
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.sparse import coo_array, csc_array
@@ -17,16 +17,13 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.linear.solvers import sums
 from fem_mbs.system.pattern import TINY
 
-if TYPE_CHECKING:
-    from fem_mbs.system.system import System
-
 ROUNDING = 1e-12
 """Loads below this share of what stiffness makes of displacements by the size of the model are none."""
 TRIALS = 8
 """Sets of random signs with which what equations read is added up."""
 
 
-def variable_sizes(system: System, of_nodes: Array) -> Array:
+def variable_sizes(system: Any, of_nodes: Array) -> Array:
     """Sizes ``(k,)`` of all internal variables; ``of_nodes`` (6 n,) are those of the components of nodes."""
     given = [variable.size for _, variable in system.internal_variables]
     sizes = np.array([np.nan if own is None else own for own in given], float)
@@ -38,7 +35,7 @@ def variable_sizes(system: System, of_nodes: Array) -> Array:
     return sizes
 
 
-def _by_equations(system: System, units: Array, unknown: BoolArray) -> Array:
+def _by_equations(system: Any, units: Array, unknown: BoolArray) -> Array:
     motion, data, N, nodes = system.at_rest(), system.prescribe(0.0).elements, len(units), 6 * system.n
     force, every = np.zeros(N), list[Any]()
     for k, (batch, rows) in enumerate(zip(system.batches, system.components, strict=True)):

@@ -34,7 +34,6 @@ from fem_mbs.model.description import ModelDescription
 from fem_mbs.system.batch_checks import check_shape
 from fem_mbs.system.layout import Layout
 from fem_mbs.system.pattern import TINY, flat
-from fem_mbs.system.sizes import variable_sizes
 from fem_mbs.system.states import from_user, interpolate
 
 LIGHT, HEAVY = 1e-12, 1e12
@@ -220,12 +219,6 @@ class System(Layout, FrozenModel):
     @cached_property
     def _sizes(self) -> Sizes:
         return Sizes(self)
-
-    @cached_property
-    def weight(self) -> Array:  # type: ignore[override]
-        """Factors ``(N,)`` that make increments comparable."""
-        of_nodes = np.tile(np.repeat([self.length, 1.0], 3), self.n)
-        return 1.0 / np.append(of_nodes, variable_sizes(self, of_nodes))
 
     @cached_property
     def orders(self) -> IntArray:
