@@ -26,10 +26,11 @@ LONG, SLOW = (
     frozenset(Path(__file__).with_name(name).read_text(encoding="utf-8").splitlines())
     for name in ("long.txt", "slow.txt")
 )
-"""Cases that take 0.25 s of CPU and more or repeat a law on the same code, beside quick ones: CI runs those that are
-long, not those that are slow, which have one beside them that CI runs.
+"""Single cases beside quick ones of the same law: those that take 0.25 s of CPU and more, which CI runs, and those that
+repeat it on the same code, which it does not.
 
-Tests without a quick case are marked where they stand: ``@pytest.mark.ci``.
+What is true of all cases of a test is marked where it stands: ``ci`` is not quick, ``one`` is, and of both the first
+case alone is run, but of ``ci(every_case=True)``; the others are slow.
 """
 PRINTED = ("tests/test_docs.py", "tests/look/test_check.py")
 """Numbers are held to the digits that are printed: of these files all tests run where one in N does of others."""
@@ -58,17 +59,28 @@ def pytest_collection():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
+    refuse_what_no_test_is(config, {item.nodeid for item in items})
+    mark_other_groups(items)
+    mark_other_cases(items)
     for item in items:
         if item.nodeid in LONG:
             item.add_marker("ci")
-    mark_other_groups(items)
-    for item in items:
         if item.nodeid in SLOW:
             item.add_marker("slow")
     share = config.getoption("--one-in")
     chosen = [item for item in items if not crc32(item.nodeid.encode()) % share or item.nodeid.startswith(PRINTED)]
     config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
     items[:] = chosen
+
+
+def refuse_what_no_test_is(config, names):
+    """What is listed and has another name now would be run as if it were quick."""
+    if any("::" in asked for asked in config.args):  # a part of a file
+        return
+    files = {name.partition("::")[0] for name in names}
+    unknown = [name for name in sorted((LONG | SLOW) - names) if name.partition("::")[0] in files]
+    if unknown:
+        raise pytest.UsageError("no test has these names of long.txt and slow.txt: " + ", ".join(unknown))
 
 
 def mark_other_groups(items):
@@ -85,6 +97,19 @@ def mark_other_groups(items):
         others.pop(crc32(name.encode()) % len(others) - 1)
         for item in others:
             item.add_marker("slow")
+
+
+def mark_other_cases(items):
+    """Of a test that is marked ``ci`` or ``one``, the first case that is not slow already."""
+    first = set()
+    for item in items:
+        mark = item.get_closest_marker("ci") or item.get_closest_marker("one")
+        if mark is None or mark.kwargs.get("every_case") or item.get_closest_marker("slow"):
+            continue
+        law = item.nodeid.partition("[")[0]
+        if law in first:
+            item.add_marker("slow")
+        first.add(law)
 
 
 @pytest.fixture

@@ -313,6 +313,7 @@ def test_contact(script):
             assert computed == pytest.approx(reference, rel=1e-2), name
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(
     "script",
     [pendulum, robot, *(pytest.param(script, marks=pytest.mark.slow) for script in SCRIPTS)],

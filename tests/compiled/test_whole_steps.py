@@ -111,7 +111,7 @@ def hinged(seed: int) -> mbs.Model:
         (lambda: top_on_joint(group="SE3"), mbs.VariableStep(local_error=1e-4), "1"),
     ],
 )
-@pytest.mark.ci
+@pytest.mark.ci(every_case=True)
 def test_a_run_cut_anywhere_goes_on_to_the_bit(make, step, kernels: str, monkeypatch, fast: Path) -> None:
     """What is recorded anew, and the first step after a cut, are those of the run that was never cut."""
     monkeypatch.setenv("FEM_MBS_FAST", kernels)
@@ -205,7 +205,7 @@ def spinning_last() -> mbs.Model:
 
 
 @pytest.mark.parametrize("make", [driven_beams, falling_beam, hanging_chain, rolling])
-@pytest.mark.ci
+@pytest.mark.ci(every_case=True)
 def test_systems_of_any_size_and_kind_of_joints(make: Callable[[], mbs.Model], monkeypatch, fast: Path) -> None:
     calls: list[bool] = []
     monkeypatch.setattr(program, "LARGE", 20)

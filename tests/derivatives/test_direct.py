@@ -191,11 +191,6 @@ def cantilever(EI: float = 2.0, length: float = 0.9, load: float = 0.3) -> mbs.M
     ("build", "values", "queries"),
     [
         (
-            arm,
-            {"mass": 1.2, "length": 0.9, "load": 3.0},
-            {"reaction": lambda s: np.stack(s.reaction("hinge")), "angle": angle, "energy": lambda s: s.energy.total},
-        ),
-        (
             cantilever,
             {"EI": 2.0, "length": 0.9, "load": 0.3},
             {
@@ -203,6 +198,11 @@ def cantilever(EI: float = 2.0, length: float = 0.9, load: float = 0.3) -> mbs.M
                 "strain energy": lambda s: s.energy.strain,
                 "acceleration": lambda s: s.acceleration("tip"),
             },
+        ),
+        (
+            arm,
+            {"mass": 1.2, "length": 0.9, "load": 3.0},
+            {"reaction": lambda s: np.stack(s.reaction("hinge")), "angle": angle, "energy": lambda s: s.energy.total},
         ),
     ],
 )

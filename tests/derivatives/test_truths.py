@@ -216,6 +216,7 @@ def test_functions_that_jump_are_told_and_no_others(law: str, rough: bool, how: 
     assert [("'push'" in note, "'rough'" in note) for note in run.notes] == [(True, False)] * (law != "smooth")
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("jumps", [False, True])
 def test_blocks_whose_functions_jump_are_told(jumps: bool) -> None:
     """Their equations are of several terms, of which forces of nodes know nothing."""

@@ -196,6 +196,7 @@ def test_runs_that_are_late_say_so(h: float, t_end: float) -> None:
     assert solution.stats.error.warning
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("group", "kernels"), [("R3xSO3", "1"), ("R3xSO3", "0"), ("SE3", "1")])
 def test_errors_grow_as_motions_part(group: str, kernels: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pendulum that stands on its head and falls over, at an exponential rate, as its equation says."""
@@ -349,7 +350,7 @@ def test_errors_of_what_spins(spin: Array) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("friction", "height"), [(0.3, 0.0), (0.0, 0.1)])
+@pytest.mark.parametrize(("friction", "height"), [(0.0, 0.1), (0.3, 0.0)])
 def test_what_is_carried_in_contact_and_through_impacts_is_the_error(friction: float, height: float) -> None:
     """A ball that spins and slides, slowed by a steady force, and one that bounces: on SE(3), where it goes astray."""
     radius, t_end, back = 0.1, 0.3, 0.6
@@ -464,7 +465,7 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("reference", [SmoothStep(1.0, 2.0), lambda t: 0.5 * min(t, 2.0)])
+@pytest.mark.parametrize("reference", [lambda t: 0.5 * min(t, 2.0), SmoothStep(1.0, 2.0)])
 def test_what_a_reference_does_is_no_answer_of_a_sampled_controller(reference: Callable[[float], float]) -> None:
     """A trolley that carries a hanging load along, against half the step."""
 
@@ -535,7 +536,8 @@ def test_errors_are_carried_by_the_tangent_at_the_solution(monkeypatch: pytest.M
         )  # 2e-2 without a guess of Z
 
 
-@pytest.mark.parametrize("step", [2e-4, 1e-3])
+@pytest.mark.one
+@pytest.mark.parametrize("step", [1e-3, 2e-4])
 def test_kernels_carry_the_same_errors_over_blocks(step: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """As NumPy, of blocks of several steps, too; velocities are closed in them."""
     told = []
@@ -836,7 +838,7 @@ def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
     model.add(SpringDamper(model.ground, block, 12e3, 5.0, point_a=(-1.0, 0, 0)))
     model.add(FrictionSpring(model.ground, block, 2e5, 40.0, point_a=(-1.0, 0, 0)))
     model.add(Force(block, Harmonic(200.0, 3.0) * (1, 0, 0)))
-    ends = [mbs.simulate(model, 2.0, h) for h in (0.004, 0.002)]
+    ends = [mbs.simulate(model, 1.0, h) for h in (0.004, 0.002)]
     true = 4 / 3 * np.linalg.norm(ends[0].position(block)[-1] - ends[1].position(block)[-1])
     told = ends[0].stats.error
     assert told is not None and 0.3 < told.length / true < 15.0 and not told.warning

@@ -24,6 +24,7 @@ def test_mechanisms_are_the_same_on_all_groups() -> None:
             assert np.allclose(start.x[0], first.x[0], atol=1e-12)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("seed", QUICK)
 def test_no_silent_wrong_result(seed: int) -> None:
     """Right, refused, or said to be doubtful."""

@@ -62,6 +62,7 @@ def racket(b: float = 1.2, omega: tuple[float, float, float] = (0.02, 1.0, 0.03)
     return model
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("method", "error"), [(ANGLES, 1.611e-3), (EULER, 1.636e-3)])
 def test_slider_crank(method: mbs.ClassicalAlpha, error: float) -> None:
     """Error of s at 1 s with h = 8 ms [S]."""
@@ -322,6 +323,7 @@ def test_multipliers_are_of_second_order_after_a_while(method: mbs.ClassicalAlph
     assert np.log2(apart[0] / apart[1]) == pytest.approx(2.0, abs=0.05)
 
 
+@pytest.mark.one
 @methods
 def test_constraints_hold(method: mbs.ClassicalAlpha) -> None:
     """To Newton's tolerance; velocities miss them by the second order."""

@@ -85,6 +85,7 @@ def test_a_step_with_more_instants_of_impacts_than_are_located_is_not_cut(
     assert min(solution.gap(floor).min() for floor in floors) > -1e-12
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("height", [3.0, 0.1])
 def test_what_glides_along_a_floor_has_no_error(height: float) -> None:
     """Far above it or touching it, without weight: steps become as long as may be."""
@@ -111,6 +112,7 @@ def test_a_ball_bounces_to_rest(group: str) -> None:
     np.testing.assert_allclose(lost, took, rtol=0, atol=G * G * 0.02**2)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("mass", [1e-6, 1e6])
 def test_what_slides_and_bounces_at_any_mass(mass: float) -> None:
     """A pendulum with friction at its wall: the same motion, whatever its weight."""
@@ -500,6 +502,7 @@ def test_closed_contact_has_order_two_in_velocities_and_forces() -> None:
     assert (orders > 1.8).all(), (errors, orders)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("seed", "driven"), tuple(product((1, 6), (False, True))))
 def test_what_joints_hold_where_it_touches_pushes_nothing(seed: int, driven: bool) -> None:
     """A box that a slider leads along a floor which it just touches, with friction, as the slider alone moves it."""
@@ -544,6 +547,7 @@ def pressed_ball() -> mbs.Model:
     return model
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(
     ("model", "names"),
     (
@@ -714,6 +718,7 @@ def test_a_box_that_slips_from_fingers_does_not_turn(seed: int) -> None:
     np.testing.assert_allclose(end.rotation(box)[-1], R, rtol=0, atol=1e-9)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("h", [0.02, 0.005])
 def test_a_box_slides_straight_between_two_plates(h: float) -> None:
     """Of 6.1 N friction takes 6: nothing is to be corrected while it slides, and a matrix is wanted all the same."""

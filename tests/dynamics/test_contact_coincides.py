@@ -15,6 +15,7 @@ from fem_mbs.elements import Ball, Box, Capsule, Contact, Plane, RigidBody, Surf
 G = 9.81
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("beside", "gap"), [((0.0, 0.0), 0.0), ((0.05, 0.0), 0.0), ((0.0, 0.0), 0.02)])
 def test_equal_boxes_stand_on_the_corners_of_what_they_share(beside: tuple[float, float], gap: float) -> None:
     """At rest, and after a fall: 16 corners and crossings of edges are four places."""

@@ -96,7 +96,8 @@ def swinging() -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize("make", [driven, tumbling, swinging])
+@pytest.mark.one
+@pytest.mark.parametrize("make", [tumbling, driven, swinging])
 def test_work_is_no_gain(make: object) -> None:
     """Drives, loads, fast turns, and vibrations that steps do not resolve."""
     model = make()  # type: ignore[operator]

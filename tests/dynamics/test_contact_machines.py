@@ -74,6 +74,7 @@ def test_a_box_on_a_belt_slides_until_it_is_as_fast(case: tuple[str, float, floa
     np.testing.assert_allclose(bench.found(end.position(box))[-1], [there, 0, 0.05], rtol=0, atol=mu * G * h * h / 8)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("share", [0.98, 1.02])
 @pytest.mark.parametrize("case", CASES)
 def test_a_wedge_holds_up_to_twice_the_angle_of_friction(case: tuple[str, float, float, int], share: float) -> None:

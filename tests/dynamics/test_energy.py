@@ -15,6 +15,7 @@ groups = pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 OFFSET = np.array([0.1, -0.2, 0.3])
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("group", "rho_inf"), [("SE3", 1.0), ("R3xSO3", 0.9)])
 def test_pendulum_keeps_its_energy(group: str, rho_inf: float) -> None:
     """Over two swings: an error of second order in the step that does not grow.

@@ -118,7 +118,8 @@ def test_what_is_wound_up_falls_as_it_should():
     np.testing.assert_allclose(solution.coordinate(shaft)[-1], [-22.0725, 220.725], rtol=1e-12)
 
 
-@pytest.mark.parametrize("restitution", [None, 1.0])
+@pytest.mark.one
+@pytest.mark.parametrize("restitution", [1.0, None])
 def test_a_stop_is_met_after_many_turns(restitution):
     model = mbs.Model()
     hinge = rotor(model, 400.0)

@@ -196,6 +196,7 @@ def spinning(lag: float, parts: int = 1, modes: int = 4, stiffens: bool = False,
     return mbs.modes(model, 4, mbs.steady_rotation(model, (0, 0, lag)).state(-1))
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("speed", "flap"), [(3.0, 4.79728), (6.0, 7.36037)])
 def test_a_rotating_blade_stiffens(speed: float, flap: float) -> None:
     """Flap of a slender blade without hub (Hodges, Rutkowski 1981), lag ``omega^2 = flap^2 - speed^2``."""
@@ -386,6 +387,7 @@ def test_a_stiff_body_moves_like_a_rigid_one() -> None:
     assert np.allclose(*paths, atol=1e-6)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("stiffening", [False, True])
 def test_equal_bodies_share_constants_and_move_as_others(stiffening: bool) -> None:
     """A copy of a reduction is another one, with constants of its own."""

@@ -173,7 +173,7 @@ def rotor(blades: int, part: str, gravity: float) -> tuple[mbs.Model, list]:
     return model, turning
 
 
-@pytest.mark.parametrize("blades", [2, pytest.param(3, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("blades", [2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("part", ["motor", "rubbing hinges", "rubbing shaft", "driven hinges", "states"])
 def test_supports_alike_all_round_have_the_exponents_of_axes_that_turn(part: str, blades: int) -> None:
     """All motions over a turn, seen from the ground, against the constant equations in the axes of the rotor."""

@@ -53,6 +53,7 @@ def test_fast_start_into_a_drag(group: str, power: int, rate: float) -> None:
     assert (run.coordinate_rate(joint) > 0.0).all()
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("rate", [10.0, 1000.0])
 def test_force_of_a_state_that_decays_by_its_cube(rate: float) -> None:
     c, force = rate / (3.0 * STEP), 100.0

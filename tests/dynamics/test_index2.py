@@ -34,12 +34,12 @@ def matrix(problem: StepEquations, unknown: Unknowns) -> Array:
 BOTH = ("index3", "index2")
 SEEDS = (0, 2, 3)
 """States whose crank is within a quarter turn of its drive; it refuses the others."""
-HALF_IN_CI = [pytest.param(name, marks=[pytest.mark.ci] * (k % 2)) for k, name in enumerate(JOINTS)]
+HALF = [pytest.param(name, marks=[pytest.mark.slow] * (k % 2)) for k, name in enumerate(JOINTS)]
 """Derivatives of each joint alone are among the laws of joints, all of them quick."""
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("name", HALF_IN_CI)
+@pytest.mark.parametrize("name", HALF)
 def test_matrix_is_the_derivative_for_each_joint(name: str, group: str) -> None:
     """On two bodies; the joint's own nodes need mass for the matrix to have an inverse."""
     model, _ = build(JOINTS[name], group=group)

@@ -124,6 +124,7 @@ def test_matrix_of_the_symplectic_form(group: str, step: float = 1e-5) -> None:
     assert_columns_close(whole, (ahead - behind) / (2 * step))
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("form", ["index3", "index2", "index1", "overdetermined", "symplectic"])
 @pytest.mark.parametrize("pendulum", BUILD)
 def test_multipliers_are_of_first_order(pendulum: str, form: str) -> None:
@@ -169,7 +170,8 @@ def kicked(group: str) -> mbs.Model:
     return model
 
 
-@pytest.mark.parametrize(("make", "group"), [(rough, "R3xSO3"), (bead, "SE3"), (kicked, "mixed"), (kicked, "SE3")])
+@pytest.mark.one
+@pytest.mark.parametrize(("make", "group"), [(bead, "SE3"), (rough, "R3xSO3"), (kicked, "mixed"), (kicked, "SE3")])
 def test_symplectic_form_takes_friction_jumps_and_unknowns_of_joints(
     make: Callable[[str], mbs.Model], group: str
 ) -> None:

@@ -104,6 +104,7 @@ def test_a_step_that_fails_names_what_was_closed(monkeypatch: pytest.MonkeyPatch
         mbs.simulate(model, 0.1, 0.01)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("restitution", "friction"), [(0.6, 0.0), (0.9, 0.3), (0.0, 0.3)])
 def test_impacts_at_the_ends_of_steps_are_as_wrong_as_estimated(restitution: float, friction: float) -> None:
     """A ball that is thrown, against the motion whose impacts are located, which is right to rounding."""

@@ -151,6 +151,7 @@ def test_order_is_two_and_the_limit_is_the_same(name: str, formulation: str, gro
     np.testing.assert_allclose(list(study.orders.values()), 2.0, atol=0.1)
 
 
+@pytest.mark.one
 @groups
 @pytest.mark.parametrize(("name", "formulation"), [own for own in MARKED if own.values != BASE])
 def test_methods_differ_by_the_second_order(name: str, formulation: str, group: str) -> None:

@@ -171,6 +171,7 @@ def slender_flap(speed: float, guess: float) -> float:
     return brentq(free_end, 0.97 * guess, 1.03 * guess)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("speed", PRINTED)
 def test_spinning_euler_beam(speed: int) -> None:
     """Stiffening of a slender beam; in the plane of rotation the square is ``speed^2`` less."""

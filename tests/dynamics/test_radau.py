@@ -49,6 +49,7 @@ def test_guesses_of_stages_are_exact_for_polynomials(ratio: float) -> None:
         np.testing.assert_allclose(guess(ratio) @ known, p(there), rtol=1e-12)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("group", "limit"), [("R3xSO3", 1e-7), ("SE3", 5e-6)])
 def test_heavy_top_is_exact(group: str, limit: float) -> None:
     """Against an eighth-order solution of the top without a joint; the body turns by 0.3 rad a step."""

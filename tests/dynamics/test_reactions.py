@@ -159,6 +159,7 @@ def test_a_load_that_is_switched_bends_no_reactions(known: bool, caplog: pytest.
     assert TOLD not in caplog.text
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("order", [1, 3])
 def test_reactions_have_the_share_of_material_damping_and_section_forces_are_those_of_strains(order: int) -> None:
     """A mass on a bar that swings along it."""

@@ -93,6 +93,7 @@ def test_planar_four_bar_moves_as_with_joints_that_close_less(group: str) -> Non
         np.testing.assert_allclose(np.column_stack([force[:, 2], moment]), 0.0, atol=1e-9 * np.abs(force).max())
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("rho_inf", [0.0, 0.9, 1.0])
 def test_parallelogram_swings_as_its_minimal_coordinate_says(rho_inf: float) -> None:
     """Rods of 1 m and 1 kg swing as a pendulum: the coupler translates (IFToMM library, problem A02 with one loop)."""
@@ -458,6 +459,7 @@ def test_friction_on_unique_reactions_moves_as_with_joints_that_close_less(caplo
     np.testing.assert_allclose(eigenvalues, others, rtol=1e-6)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("more", [{"thrust_radius": 0.1}, {"length": 0.2}])
 def test_friction_on_reactions_that_are_not_unique_is_named(more: dict, caplog: pytest.LogCaptureFixture) -> None:
     model, (_, joints) = four_bar("R3xSO3", CRANK_ROCKER)

@@ -48,6 +48,7 @@ def center(solution: mbs.Solution, node: mbs.Node) -> Array:
     return solution.position(node) + solution.rotation(node) @ np.array([0.1, 0.0, 0.2])
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("joint", ["spherical", "revolute"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_order_two_over_one_swing(group: str, joint: str) -> None:

@@ -41,6 +41,7 @@ def reference(pivot: bool, t_end: float) -> tuple[Array, Array, Array]:
     return R, center - R @ C, y[9:]
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("pivot", [False, True], ids=["free", "top"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_order_two(group: str, pivot: bool) -> None:

@@ -472,6 +472,7 @@ def unequal(shaft: tuple[float, float], supports: tuple[float, float]) -> mbs.Mo
     return model
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(
     ("speed", "multiplier"), [(10.0, 1.0), (18.708, 1.1227), (21.08, 1.0929), (23.452, 1.0754), (30.0, 1.0)]
 )

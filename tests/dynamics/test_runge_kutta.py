@@ -338,6 +338,7 @@ def test_failure_of_steps_beyond_stability_says_so(method: type[ExplicitRungeKut
         mbs.simulate(oscillator(4.25e3), 1e3, 1.0, method())
 
 
+@pytest.mark.one
 @tableaus
 def test_output_between_steps_has_the_order_of_the_tableau(tableau: str) -> None:
     """Also accelerations and multipliers; joints stay closed."""
@@ -380,6 +381,7 @@ def test_rolling_disc_has_the_order_of_the_tableau(group: str) -> None:
     assert min(np.log2(np.divide(coarse, fine))) > 3.9
 
 
+@pytest.mark.one
 @tableaus
 def test_sensors_and_controllers_have_the_order_of_the_tableau(tableau: str) -> None:
     """Algebraic variables are solved for at each stage."""

@@ -475,6 +475,7 @@ def sliding_block(**kind: float) -> tuple[mbs.Model, Junction, dict[str, object]
     return model, press, {"faster": faster, **felt}
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", [{}, {"bristle": 1e-4}])
 def test_friction_depends_on_reactions(kind: dict[str, float]) -> None:
     """0.1 N on the block slow it by 0.025 m/s^2 at once, or with bristles that carry this share."""

@@ -183,6 +183,7 @@ def test_beams_keep_their_shape() -> None:
     assert strain < 1e-6
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", ["beam", "body"])
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_slender_rods_keep_their_length(kind: str, group: str) -> None:

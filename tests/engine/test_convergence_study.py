@@ -34,6 +34,7 @@ def pendulum(group: str = "R3xSO3") -> mbs.Model:
     return model
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("formulation", ["stabilized", "index3", pytest.param("index2", marks=pytest.mark.slow)])
 def test_order_of_the_method(group: str, formulation: str) -> None:

@@ -70,12 +70,12 @@ def everything(group: str) -> mbs.Model:
     return model
 
 
-HALF_IN_CI = [pytest.param(name, marks=[pytest.mark.ci] * (k % 2)) for k, name in enumerate(EVERYTHING)]
+HALF = [pytest.param(name, marks=[pytest.mark.slow] * (k % 2)) for k, name in enumerate(EVERYTHING)]
 """Matrices of each part alone are among the laws of elements and joints, all of them quick."""
 
 
 @pytest.mark.parametrize("group", GROUPS)
-@pytest.mark.parametrize("name", HALF_IN_CI)
+@pytest.mark.parametrize("name", HALF)
 def test_matrix_is_the_derivative_for_each_part(name: str, group: str) -> None:
     problem, unknown = random_step(mbs.System(build(EVERYTHING[name], group=group)[0]), 0, H, INDEX3["Lie group"])
     assert_columns_close(matrix(problem, unknown), differences(problem, unknown))

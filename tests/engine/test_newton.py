@@ -370,6 +370,7 @@ def test_variants_have_the_same_solution(variant: str, group: str, formulation: 
     assert distances(variant, group, formulation, name, 0.02).max() < 1.0
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("name", LIE_GROUP_AND_OTHERS)
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -621,7 +621,7 @@ KINDS = (
 )  # fmt: skip
 
 
-@pytest.mark.ci
+@pytest.mark.ci(every_case=True)
 @pytest.mark.parametrize("kind", KINDS)
 def test_states_have_no_units(kind: str) -> None:
     """Equilibria, steps and iterations where a metre, a kilogram and a second are any numbers."""

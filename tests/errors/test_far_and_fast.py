@@ -90,6 +90,7 @@ def test_the_mesh_of_a_body_is_the_same_anywhere() -> None:
         np.testing.assert_allclose(away - place, near, rtol=0, atol=1e-9)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("far", [1e4, 1e6])
 def test_a_pendulum_is_the_same_anywhere(far: float, group: str) -> None:

@@ -117,6 +117,7 @@ def test_results_are_known_by_name(tmp_path: Path) -> None:
     assert 5 in np.concatenate(scene.cell_data["part"])  # the actuator is drawn
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("method", [mbs.GeneralizedAlpha(0.8), mbs.UpdatedLagrangian(0.8), mbs.LieEuler()])
 def test_state_is_stored_and_goes_on(method: mbs.Method, tmp_path: Path) -> None:
     model, _, actuator = regulated()

@@ -67,6 +67,7 @@ def test_a_steel_ball() -> None:
     assert solution.impulses("hit") == []
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(
     ("e", "law"),
     [

@@ -119,6 +119,7 @@ def test_feedback_of_an_acceleration_is_a_mass(group, gain):
     assert abs(order(errors, steps) - 2.0) < 0.05
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("formulation", ["stabilized", "index3", "index2"])
 def test_feedback_of_a_reaction(formulation):
     """A cart pushes a load; the force between them, fed back, is a mass: ``m_1 + m_2 - gain m_2``."""

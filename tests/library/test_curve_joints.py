@@ -117,6 +117,7 @@ def swing(t: np.ndarray, turning: float) -> tuple[np.ndarray, np.ndarray]:
     return solve_ivp(rate, (0, t[-1]), [start, 0.0], "DOP853", t, rtol=1e-11, atol=1e-12).y
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("turning", [0.0, 4.0])
 def test_bead_on_a_ring(group: str, turning: float) -> None:

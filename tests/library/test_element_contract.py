@@ -29,7 +29,7 @@ def test_laws(name: str, seed: int) -> None:
     assert {*report, *report.does_not_apply} == set(ELEMENT_LAWS)
 
 
-@pytest.mark.ci
+@pytest.mark.ci(every_case=True)
 @pytest.mark.parametrize("law", [law for law in ELEMENT_LAWS if in_use() or law != "compiled_kernels_agree"])
 def test_every_law_is_one_for_some_element(law: str) -> None:
     assert any(len(hold(law, {law: ELEMENT_LAWS[law]}, ElementTrial.of(make, 0))) for make in ELEMENTS.values())

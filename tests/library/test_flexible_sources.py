@@ -74,6 +74,7 @@ def test_a_modulus_in_gigapascals_is_told() -> None:
         assert ("look at the units of Young's modulus" in " ".join(own.doubts())) == told
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 def test_a_bar_of_solids_is_that_of_its_beam(kind: str) -> None:
     """Mass and inertia are exact; the first free frequency is Timoshenko's, below ``4.73^2 sqrt(EI/mu)/L^2``."""
@@ -136,6 +137,7 @@ def second_order(own: object) -> object:
     return type(own)(np.array(points), cells, cell_sets=own.cell_sets)  # type: ignore[attr-defined]
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 @pytest.mark.parametrize("order", [1, 2])
 def test_numbers_are_those_of_the_mesh_that_is_given(kind: str, order: int) -> None:
@@ -179,6 +181,7 @@ def test_cells_of_points_that_are_not_there_are_refused() -> None:
             Reduction.solid(type(own)(given, [("tetra", rows)]), 70e9, 0.3, 2700.0, ENDS)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(
     ("form", "kind"),
     [
@@ -293,6 +296,7 @@ def test_millimetres_and_tonnes_taken_for_metres_are_doubted() -> None:
         assert len(found) == len(words) and all(word in text for word, text in zip(words, found, strict=True))
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 def test_tension_is_recovered_on_the_surface(kind: str) -> None:
     """200 N/m^2 of 1 N on 0.005 m^2, all along; and the body is longer by ``F L/(E A)``."""

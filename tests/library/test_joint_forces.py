@@ -175,7 +175,7 @@ def errors(name: str, group: str, h: float) -> tuple[float, float]:
     return float(np.abs(found - exact[:, :2]).max()), float(off.max())
 
 
-@pytest.mark.ci
+@pytest.mark.ci(every_case=True)
 @pytest.mark.parametrize("group", ["R3xSO3", pytest.param("SE3", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", FORCES)
 def test_coordinates_and_reactions_as_by_hand(name: str, group: str) -> None:

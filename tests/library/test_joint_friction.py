@@ -304,6 +304,7 @@ def test_a_run_says_that_friction_creeps_in_its_units(bristle: float | None, cap
     assert abs(ends[1] - ends[0]) > 0.05 * ends[0]
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("bristle", [None, 1e-4])
 def test_a_run_says_that_a_rate_not_given_is_of_other_units(
     bristle: float | None, caplog: pytest.LogCaptureFixture

@@ -44,6 +44,7 @@ def forces(seed: int = 0) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(len(brick((4, 2, 2), (8.0, 2.0, 2.0), 2e3, 1.0)[0]), 3))
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 def test_a_body_under_water_is_pressed_alike(kind: str) -> None:
     """``-p`` in all directions, everywhere, and shorter by ``p (1 - 2 nu)/E``: exact with the mode of the load."""
@@ -63,6 +64,7 @@ def test_a_body_under_water_is_pressed_alike(kind: str) -> None:
     assert solution.point(body, (0.4, 0.0, 0.0))[-1, 0] == pytest.approx(0.4 * (1.0 - strain), rel=1e-9)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("kind", ["tetra", "hexahedron"])
 def test_a_pressure_on_an_end_is_a_force(kind: str) -> None:
     """``sigma = -p`` along, in all of the bar; units of the mesh change nothing."""

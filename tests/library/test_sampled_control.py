@@ -79,6 +79,7 @@ def errors_at_samples(run, place, speed, samples, delay=0.0):
     return np.abs(z - exact(samples, delay)).max(axis=0)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(
     ("steps", "delay"),
     [((PERIOD / 4, PERIOD / 8), 0.0), ((0.2 * PERIOD, 0.1 * PERIOD), 0.02), ((PERIOD / 2, PERIOD / 4), PERIOD)],
@@ -95,6 +96,7 @@ def test_order_2_against_the_exact_solution(group, steps, delay):
     assert least[0] < 1e-3
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("formulation", ["index3", "index2"])
 def test_order_2_in_other_formulations(formulation):
     errors = []

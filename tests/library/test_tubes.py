@@ -59,6 +59,7 @@ def pair(kind: str, seed: int, points: int = 1, swap: bool = False) -> tuple[Uni
     return batch, moved(motion, 0.01 * rng.normal(size=(len(motion.x), 6)))
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("points", (1, 2))
 @pytest.mark.parametrize("kind", ("beam", "capsule"))
 def test_derivatives_and_balance(kind: str, points: int) -> None:

@@ -86,6 +86,7 @@ def rotated(strain: np.ndarray, angle: float) -> np.ndarray:
     )
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("section", [SHEET, LAMINATE], ids=["isotropic", "laminate"])
 def test_tangents_of_random_quadrilaterals(section: ShellSection) -> None:
     corners, _, _ = warped(COUNT)

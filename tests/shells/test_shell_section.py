@@ -66,6 +66,7 @@ def test_classical_lamination() -> None:
     assert angle[0, 2] == pytest.approx(0.0, abs=1e-9 * Q11 * t)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("plies", [[(0, 1e-3), (90, 1e-3)], [(45, 1e-3), (-45, 1e-3)]], ids=["curl", "twist"])
 def test_a_pulled_strip_curls_or_twists_as_lamination_says(plies: list[tuple[float, float]]) -> None:
     section = ShellSection.laminate(plies, **MATERIAL)

@@ -37,6 +37,7 @@ def test_cook_and_scordelis_lo() -> None:
     assert linear(plates.scordelis_lo(8), 1e-5)[0, 2] == pytest.approx(-0.3024, rel=1e-2)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("along", [1, 2, 5])
 def test_a_cylinder_under_pressure_is_wider_by_the_same_all_along(along: float) -> None:
     """``p R^2/E t``: edges that bow between rings of nodes must not take the hoop strain off, however long they are."""

@@ -141,6 +141,7 @@ def test_friction_keeps_where_it_has_slid(shape: Any) -> None:
     assert (solution.unstable == -1).all()
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("shape", (Box((0.2, 0.2, 0.2)), Cylinder(0.2, 0.2)))
 def test_loads_that_vanish_on_the_way(shape: Any) -> None:
     """Springs hold a block that a force presses to the floor and along it, from nothing to nothing, over and over."""
@@ -223,7 +224,7 @@ def leaning(mu: float) -> mbs.Model:
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("ramp", (True, False))
+@pytest.mark.parametrize("ramp", (False, True))
 def test_a_ladder_is_held_by_friction(ramp: bool, caplog: pytest.LogCaptureFixture) -> None:
     """The floor holds ``W/(2 tan a)``, if ``mu`` is at least that over ``W``: 0.2887; else its foot slides away.
 

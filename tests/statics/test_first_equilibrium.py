@@ -96,6 +96,7 @@ def test_beam_on_a_hinge_sinks_and_stretches() -> None:
     np.testing.assert_allclose(solution.position(beam.nodes[-1])[-1], (0, 0, -1 - G / 2e4), rtol=0, atol=1e-9)
 
 
+@pytest.mark.one
 @pytest.mark.parametrize(("end", "elements"), [((1, 0, 0), 10), ((0.01, 0, 1), 3)], ids=["level", "upright"])
 def test_sinking_and_growing_gravity_end_alike(end: tuple[float, ...], elements: int) -> None:
     """What stands nearly upright is too heavy for itself, by 1.25: where it would stand is no end."""

@@ -64,6 +64,7 @@ def test_a_displacement_is_checked() -> None:
         mbs.start(mbs.System(model))
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("stiffness", [0.0, 1.0, 100.0])
 @pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
 def test_rigid_linkages_follow_their_drive_whatever_their_joints_repeat(unit: float, stiffness: float) -> None:

@@ -93,6 +93,7 @@ def test_a_load_that_follows_says_where_the_path_branches(section: str, caplog: 
     assert first - 0.01 < 1.0 < last + 0.01 and last - first < 0.02 and (solution.unstable[1:] == -1).all()
 
 
+@pytest.mark.one
 @pytest.mark.parametrize("case", [following, lambda: helix(20)])
 def test_stiffness_says_nothing_where_loads_follow(case) -> None:
     """Nor where a moment keeps its direction: it has no energy."""

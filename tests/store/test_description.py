@@ -50,7 +50,7 @@ def made(description: dict[str, Any]) -> Model:
     return rebuild(json.loads(packed(description)), lambda own: FunctionOfScript(own[1]))
 
 
-@pytest.mark.ci  # forces of what is made again are among the laws of elements and joints
+@pytest.mark.ci(every_case=True)  # forces of what is made again are among the laws of elements and joints
 @pytest.mark.parametrize("kind", [ELEMENTS, JOINTS], ids=["elements", "joints"])
 def test_every_class_of_the_library_is_the_same_when_it_is_made_again(kind: dict[str, object]) -> None:
     """``describe`` compares what it has described with what is made of that; only what is of scripts stays behind."""

@@ -170,7 +170,7 @@ def test_a_worker_of_dask_that_dies(tmp_path: Path) -> None:
     import dask
     from dask.distributed import Client, LocalCluster
 
-    patience = {"distributed.deploy.lost-worker-timeout": "300s", "distributed.scheduler.allowed-failures": 5}
+    patience = {"distributed.deploy.lost-worker-timeout": "300s", "distributed.scheduler.allowed-failures": 2}
     with (
         dask.config.set(patience),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50) as cluster,
