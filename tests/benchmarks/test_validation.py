@@ -19,10 +19,8 @@ LONG = (
     "lateral-torsional buckling",
     "intermediate axis",
     "Bennett's linkage",
-    "Lee's frame",
     "deep arch",
     "NREL 5 MW blade",
-    "Princeton beam",
     "turning blade",
     "overhung rotor",
     "flying spaghetti, 2D",
@@ -42,6 +40,8 @@ LONG = (
 )
 """Cases that a user waits for, but not every run of the tests; CI does, in a step of its own."""
 LONGER = (
+    "Princeton beam",
+    "Lee's frame",
     "right-angle cantilever",
     "mass, spring and damper",
     "IFToMM A01, simple pendulum",

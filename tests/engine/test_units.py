@@ -632,7 +632,7 @@ def test_states_have_no_units(kind: str) -> None:
         # at rest loads do not follow the time, and friction is not told
         rest = [] if kind in ("law", "bristles") else mbs.statics(model, ramp=False).x[-1] / o.m
         fixed = mbs.simulate(model, 0.05 * o.s, 0.01 * o.s)
-        varied = mbs.simulate(model, 0.1 * o.s, mbs.VariableStep(1e-2))
+        varied = mbs.simulate(model, 0.1 * o.s, mbs.VariableStep(1e-2, largest=0.01 * o.s))
         counts = np.array([fixed.stats.newton_iterations.sum(), len(varied.t)])
         found.append([rest, fixed.x[-1] / o.m, varied.x[-1] / o.m, counts])
     *results, counts = zip(*found, strict=True)
