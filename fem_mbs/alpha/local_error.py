@@ -299,7 +299,7 @@ def begun(system: System, state: State) -> CarriedErrors:
     values, t, now = np.zeros((5, system.N)), state.t, highest_derivatives(system, state)
     flow = np.stack([state.rates, now, np.zeros_like(now)])
     late = None if system.has_history or drives(system) else 0.0
-    return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((2, 2)), began=t, since=t, late=late)
+    return CarriedErrors(values, t, flow, 0, t, 0.0, np.zeros((3, 2)), began=t, since=t, late=late)
 
 
 Over: TypeAlias = "Array | Callable[[Array], Array]"
@@ -336,7 +336,7 @@ def carried_on(
             back = 0.0 if steady else late
             over, late = over(errors.values + back * IN_TIME @ errors.flow), late - back
         ends = over + late * IN_TIME @ flow
-        largest = np.maximum(errors.largest, [np.zeros(2), worst(system, ends[0])])
+        largest = np.maximum(errors.largest, [np.zeros(2), worst(system, ends[0]), np.zeros(2)])
         along = weight * flow[:2]
         (moved, sped), (ahead, faster) = np.vecdot(along, along).tolist(), np.vecdot(along, weight * ends[:2]).tolist()
         moves = path > NOTHING  # rounding of what rests is neither late nor turns
@@ -348,7 +348,7 @@ def carried_on(
         if moves and np.dot(along[0], weight * third) < 0.0:  # what falls from a summit goes away, and does not turn
             turned += bent / h * (new.t - min(errors.t, errors.until))
         if new.t - errors.began >= 2.0 * (since - errors.began):
-            largest, since = np.array([largest[1], np.zeros(2)]), new.t
+            largest, since = np.array([largest[1], np.zeros(2), largest[2]]), new.t
             if turned > ROUNDS and steady and not (system.k or system.damps or drives(system)):
                 delay = max(delay, abs(late) / (new.t - errors.began))
         if errors.late is None or not steady or singles and (system.follows_time or system.watched):

@@ -317,7 +317,7 @@ class CarriedErrors(NamedTuple):
     expected: float
     """and the local error that no step before has."""
     largest: Array
-    """Length in m and angle in rad of the worst node, the largest ones ``(2, 2)`` before a time and since then."""
+    """Largest length in m and angle in rad ``(3, 2)`` of the worst node: before a time, since then, before impacts."""
     began: float
     since: float
     """When errors began, and that time: half as long after it, or more."""

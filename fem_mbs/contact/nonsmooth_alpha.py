@@ -381,7 +381,7 @@ class NonsmoothAlpha(Method):
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
             values = errors_after(before, state, which, back, errors.values, rates=rates)
-            largest = np.maximum(errors.largest, [np.zeros(2), worst(contacts.open, errors.values[0])])
+            largest = np.maximum(errors.largest, [[0.0], [0.0], [1.0]] * worst(contacts.open, errors.values[0]))
             # rounds are between impacts
             alpha = alpha._replace(errors=errors._replace(values=values, largest=largest, turned=0.0))
         return Standing(state, memory._replace(alpha=alpha, balance=memory.balance._replace(energy=energy)))

@@ -37,7 +37,7 @@ GRAZED = 1e-4
 ROOTS, STRAYS = 30, 4.0
 """Trials, and how many times faster or slower than their rates gaps change from one to the other, at most."""
 ENDS = 1e-4
-"""Share of a part to which it is found when a contact stops to slide."""
+"""Share of a part to which it is found when what passes close by a stop is nearest to that."""
 EARLIER = 0.0, 0.05, 0.5
 """Shares of what is left by which the next trials are earlier, where it has stopped already."""
 BEFORE = 0.0625, 0.5
@@ -248,34 +248,40 @@ def _ways(tau: float, gap: Array, rate: Array, known: tuple[float, Array, Array]
 def stopped(
     contacts: Contacts, part: Callable[[float, Smooth], Smooth], begin: Standing, last: Smooth, which: BoolArray
 ) -> Smooth:
-    """The smooth ``part`` of a step to just after the first of ``which`` contacts stops: from there it slides back.
+    """The smooth ``part`` of a step to where the first of ``which`` contacts stops: from there it slides back.
 
-    Until it stops its slip gets less at a rate that is known where it slides. What passes close by a stop turns round
-    in a time ``tau``, across which its friction is like ``tau/|t|``: a part up to that, or one from there, would take
-    it for all of the friction. So parts end before and after: where what the trapezoidal rule makes too much of these,
-    and too little of the one in between, is the same for some hundredths of a step.
+    Until it stops its slip gets less at a rate that is known where it slides. Where it has stopped before the end of a
+    part, it rests there, and its friction is less than all. What passes close by a stop turns round in a time ``tau``,
+    across which its friction is like ``tau/|t|``: a part up to that, or one from there, would take it for all of the
+    friction. So parts end before and after: where what the trapezoidal rule makes too much of these, and too little of
+    the one in between, is the same for some hundredths of a step.
     """
     first, whole = begin.state, last
     own, h = Selection(contacts, which), last.point.state.t - first.t
-    slow, before = still(contacts.system, first, h), own.here(first).rates()[:, 1:]
+    before = own.here(first).rates()[:, 1:]
     ahead = before / np.linalg.norm(before, axis=1)[:, None]
-    low, high, early = 0.0, h, 0
+    low, high, early, ends = 0.0, h, 0, ENDS
     guess = _stop(own.here(first), ahead, h)
     for _ in range(ROOTS):
         tau = guess if low < guess < high else 0.5 * (low + high)
         try:
-            smooth = part(tau, last)
+            smooth = part(tau, last._replace(damped=False))  # across a stop friction may bring energy
         except FAILURES:
             break
-        here = own.here(smooth.point.state)
-        if (np.vecdot(here.rates()[:, 1:], ahead) > slow).all():
+        state = smooth.point.state
+        here, slow = own.here(state), still(contacts.system, state, h)
+        slip = here.rates()[:, 1:]
+        if (along := np.vecdot(slip, ahead) > slow).all():
             low, early = tau, 0
             guess = low + _stop(here, ahead, h)
         else:
-            high, last = tau, smooth
-            guess = tau - max(0.6 * ENDS * h, EARLIER[min(early, 2)] * (tau - low))
-            early += 1
-        if high - low <= ENDS * h:
+            high, last, rests = tau, smooth, ~along & (np.linalg.norm(slip, axis=1) <= slow)
+            friction = contacts.at_edge(state)[own.numbers, None] * contacts.forces(state)[own.numbers, 1:]
+            if (np.vecdot(friction, ahead)[rests] < 0.0).any():
+                return last
+            guess = tau - max(ENDS * h, EARLIER[min(early, 2)] * (tau - low))
+            early, ends = early + 1, 1e-14 if rests.any() else ENDS
+        if high - low <= ends * h:
             break
     here = own.here(last.point.state)
     k = np.vecdot(here.rates()[:, 1:], ahead).argmin()
@@ -289,13 +295,13 @@ def stopped(
     if nearest < 0.0:  # it has turned otherwise
         return last
     end = nearest - beside if nearest > 1.5 * beside else nearest + beside
-    return part(end, last) if end < h else whole
+    return part(end, last._replace(damped=False)) if end < h else whole
 
 
 def _stop(here: MeasuredContacts, ahead: Array, h: float) -> float:
-    """When the first of some slips along ``ahead`` (k, 2) has ended, as they get less here, and a little later."""
+    """When the first of some slips along ``ahead`` (k, 2) has ended, as they get less here."""
     slip, loss = np.vecdot(here.rates()[:, 1:], ahead), -np.vecdot(here.accelerations()[:, 1:], ahead)
-    return float(np.divide(slip, loss, out=np.full_like(slip, h), where=loss > 0.0).min()) + 0.3 * ENDS * h
+    return float(np.divide(slip, loss, out=np.full_like(slip, h), where=loss > 0.0).min())
 
 
 def _paths(h: float, g0: Array, g1: Array, r0: Array, r1: Array) -> Array:

@@ -229,7 +229,7 @@ def test_loads_that_jump_begin_to_slide_and_to_lift(group: str) -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (2, 3))])
 def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
-    """It stops within a step, and does not stick to the end of it: its place is right to the order of the method."""
+    """It stops within a step, which ends there, to rounding: up to it, and from it on, its way is a parabola."""
     rng = np.random.default_rng(seed)
     step, angle, mu, v = rng.uniform(0.004, 0.02), rng.uniform(0.4, 0.8), rng.uniform(0.1, 0.3), rng.uniform(1.0, 3.0)
     up, normal = np.array([np.cos(angle), 0, np.sin(angle)]), np.array([-np.sin(angle), 0, np.cos(angle)])
@@ -242,7 +242,7 @@ def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
     rise, fall = (G * (np.sin(angle) + sign * mu * np.cos(angle)) for sign in (1, -1))
     back = np.maximum(solution.t - v / rise, 0.0)
     way = np.where(back > 0.0, 0.5 * v * v / rise - 0.5 * fall * back**2, v * solution.t - 0.5 * rise * solution.t**2)
-    np.testing.assert_allclose(solution.position(block) @ up, way, rtol=0, atol=0.25 * G * step**2)
+    np.testing.assert_allclose(solution.position(block) @ up, way, rtol=0, atol=1e-12)
 
 
 @pytest.mark.ci
@@ -626,20 +626,18 @@ def test_dominoes_fall_over_each_other() -> None:
 
 
 def test_an_error_that_an_impact_ends_is_told() -> None:
-    """A rod falls on a stop, where it rests: what it was off by before is the error of the run."""
+    """A rod falls on a stop, and rests: what it was off by before is the error of the run, however long it rests."""
     runs = []
-    for h in (0.01, 0.0025):
+    for h, end in ((0.01, 0.5), (0.0025, 0.2)):
         model = mbs.Model(gravity=(0, 0, -G))
         rod = model.add_node((0.25, 0, 0), angular_velocity=(0, -0.9, 0))
         rod.velocity = (0, 0, 0.9 * 0.25)
         model.add(RigidBody(rod, 1.0, [0.01, 0.02, 0.02]))
         hinge = model.add(RevoluteJoint(model.ground, rod, (0, 1, 0), point=(0, 0, 0)))
         model.add(JointStop(hinge, -1.0, 0.2, restitution=0.0))
-        runs.append(mbs.simulate(model, 0.2, h))
-    rough, fine = (
-        run.position(run.model.nodes[1])[:: round(0.01 / h)] for run, h in zip(runs, (0.01, 0.0025), strict=True)
-    )
-    off = np.linalg.norm(rough - fine, axis=1)
+        runs.append(mbs.simulate(model, end, h))
+    rough, fine = (run.position(run.model.nodes[1]) for run in runs)
+    off = np.linalg.norm(rough[:21] - fine[::4], axis=1)
     assert off[-1] < 1e-12 < off.max()
     assert off.max() < runs[0].stats.error.length < 3.0 * off.max()
 
