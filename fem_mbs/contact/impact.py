@@ -243,35 +243,35 @@ def _no_impulses(
     )
 
 
-def placed(
-    contacts: Contacts, state: State, closed: BoolArray, near: BoolArray, metric: StepMatrix
-) -> tuple[State, BoolArray]:
-    """The nearest place without depth of elements that are near, and which contacts pushed.
+def placed(contacts: Contacts, state: State, near: BoolArray, metric: StepMatrix) -> tuple[State, BoolArray]:
+    """The nearest place without depth of elements that are near, and which contacts push there.
 
     In the metric of a step, mass over its square and stiffness: in that of the mass alone, what is stiff would be
-    deformed where one of its nodes is pushed.
+    deformed where one of its nodes is pushed. Each correction is of the whole way from the first place: corrections of
+    what the last one has left would leave open what the first ones have pushed.
     """
-    system, pushed = contacts.open, np.zeros(contacts.count, np.bool_)
+    system, first, touches = contacts.open, state, np.zeros(contacts.count, np.bool_)
+    pushes, closing, D = np.zeros((contacts.count, 3)), np.zeros(system.m), np.zeros(system.N)
     for _ in range(CORRECTIONS):
-        motion = contacts.system.motion(state)
+        motion, pushed = contacts.system.motion(state), pushes[:, 0] > 0.0
         gap = contacts.gaps(motion, near)
-        measured = gap < np.inf
-        deepest = float((gap[measured] / contacts.size[measured]).min(initial=0.0))
+        missed = np.where(pushed, np.abs(gap), -gap) / contacts.size
         evaluation = system.joints(system.motion(contacts.without(state)), system.prescribe(state.t))
-        off = float(np.abs(evaluation.constraint * system.constraint_weight).max(initial=0.0))
-        if deepest >= -PLACED and off <= PLACED:
+        off = np.abs(evaluation.constraint * system.constraint_weight)
+        if max(missed.max(), off.max(initial=0.0)) <= PLACED:
             break
-        which = Selection(contacts, contacts.marked(contacts.within(gap, TOUCHING)) | closed | pushed)
-        mobility = Mobility(system, which.at(motion), metric.factors)
-        d = solve_with_constraints(system, metric.factors, np.zeros(system.N), -evaluation.constraint)[0]
+        touches[contacts.within(gap, TOUCHING)] = True
+        which = Selection(contacts, touches)
+        mobility, P = Mobility(system, which.at(motion), metric.factors), pushes[which.numbers]
+        closing = closing - evaluation.constraint
+        d, last = solve_with_constraints(system, metric.factors, np.zeros(system.N), closing)[0], P.ravel()
+        ahead = d + mobility.moves @ last - system.to_body(state.R, D)  # if nothing pushes otherwise than before
         c = np.zeros((which.k, 3))
-        c[:, 0] = gap[which.numbers] + (mobility.G @ d)[::3]
-        P = push(mobility.delassus, c, np.zeros(which.k), guess=np.zeros((which.k, 3))).P
-        d += mobility.moves @ P.ravel()
-        pushed[which.numbers] |= P[:, 0] > 0.0
-        d = system.from_body(state.R, d)
-        x, R = system.kinematics.retract(state.x, state.R, system.nodes_of(d))
-        state = replace(state, x=x, R=R, u=contacts.added(state.u, system.own_of(d)))
+        c[:, 0] = gap[which.numbers] + (mobility.G @ ahead - mobility.delassus @ last)[::3]
+        pushes[which.numbers] = P = push(mobility.delassus, c, np.zeros(which.k), guess=P).P
+        D = system.from_body(state.R, d + mobility.moves @ P.ravel())
+        x, R = system.kinematics.retract(first.x, first.R, system.nodes_of(D))
+        state = replace(first, x=x, R=R, u=contacts.added(first.u, system.own_of(D)))
     return state, pushed
 
 

@@ -328,11 +328,10 @@ class NonsmoothAlpha(Method):
         """Places without depth at the end of a step, then impulses, with the rates before the step."""
         (state, memory), near = smooth.point, smooth.point.memory.watch.near
         assert near is not None
-        pushing = contacts.pushing(state)
         metric = step_matrix(contacts.open, contacts.without(state), h, self.smooth_method.coefficients)
         before = state
         while True:
-            state, pushed = placed(contacts, before, pushing, near, metric)
+            state, pushed = placed(contacts, before, near, metric)
             until = after_way(contacts, memory.watch, before, state)
             wider = near | (until <= state.t)  # what has been pushed out may have come too near to others
             gaps = contacts.gaps(contacts.system.motion(state), wider)
@@ -343,7 +342,6 @@ class NonsmoothAlpha(Method):
         if len(inside):
             part, place = contacts.named(int(gaps.argmin()))
             raise NotConvergedError(f"{part}: its {part.contacts[place]} is too deep, and cannot be pushed out")
-        pushed |= pushing
         pushed[contacts.within(gaps, TOUCHING)] = True
         watch = Watch(until, limits=memory.watch.limits)
         moved = Standing(state, memory._replace(watch=watch))

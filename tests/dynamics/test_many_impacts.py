@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
+from fem_mbs.alpha.starting_values import step_matrix
+from fem_mbs.contact.contacts import contacts_of
+from fem_mbs.contact.impact import placed
 from fem_mbs.contact.memory import ContactMemory
-from fem_mbs.elements import Ball, Contact, Cylinder, Plane, RevoluteJoint, RigidBody, contacts_between
+from fem_mbs.elements import Ball, Box, Contact, Cylinder, Plane, RevoluteJoint, RigidBody, contacts_between
+from fem_mbs.lie import so3
 from fem_mbs.newton import NotConvergedError
+from fem_mbs.system.system import System
 
 LINK = 0.05
 
@@ -139,3 +144,20 @@ def test_what_rattles_faster_than_is_located_is_not_silent() -> None:
     off = np.linalg.norm(few.x - all_of_them.x, axis=2).max()
     assert off > 0.01 and all_of_them.stats.error.length < 1e-12
     assert 0.5 < few.stats.error.length / off < 10.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_pushed_out_touches(seed: int) -> None:
+    """A tilted box, deep in a floor: in the end no corner is, and those that push it have no gap, to rounding."""
+    model, rng = mbs.Model(), np.random.default_rng(seed)
+    box = model.add_node((0, 0, 0.045), so3.exp(0.05 * rng.normal(size=3)))
+    model.add(RigidBody(box, 1.0, [0.01, 0.02, 0.02]))
+    model.add(Contact(model.ground, box, Plane(), Box((0.4, 0.3, 0.1))))
+    system = System(model)
+    contacts, none = contacts_of(system), np.zeros((system.n, 6))
+    state = mbs.State(0.0, system.x0, system.R0, none, none, np.zeros(system.m), *3 * [np.zeros(system.k)])
+    metric = step_matrix(contacts.open, contacts.without(state), 0.01, mbs.NonsmoothAlpha().smooth_method.coefficients)
+    there, pushed = placed(contacts, state, np.ones(contacts.elements, np.bool_), metric)
+    gaps = contacts.gaps(system.motion(there))
+    assert pushed.any() and gaps.min() > -1e-13
+    np.testing.assert_allclose(gaps[pushed], 0.0, rtol=0, atol=1e-13)
