@@ -96,10 +96,10 @@ def fall(count: int, duration: float, h: float) -> None:
     spent, last = 0.0, 0.0
     solve = Laws.pushes
 
-    def timed(*given: Any) -> Any:
+    def timed(*given: Any, **named: Any) -> Any:
         nonlocal spent
         began = time.process_time()
-        result = solve(*given)
+        result = solve(*given, **named)
         spent += time.process_time() - began
         return result
 
