@@ -197,7 +197,8 @@ class UserLawBatch(CoordinateLawBatch):
         dv = change.per_increment * dq
         here, there = self._values(context.prescribed, q, rate), self._values(context.prescribed, q + dq, rate + dv)
         tangent = context.law.by_length[:, -1] * dq + context.law.by_speed[:, -1] * dv
-        allowed = change.tolerance * change.scale[self._kind is OF_ANGLE] * abs(self.factor)
+        scale = np.maximum(np.abs(there), change.scale[self._kind is OF_ANGLE])  # from rest, of what sets in
+        allowed = change.tolerance * scale * abs(self.factor)
         return bool((np.abs(self.factor * (there - here) - tangent) > allowed).any())
 
 

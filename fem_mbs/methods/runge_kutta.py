@@ -206,11 +206,11 @@ class ExplicitRungeKutta(Method):
             raise MotionError(f"{self}: the step has no finite result; an explicit method needs shorter ones")
         return state
 
-    def _error(self, system: System, h: float, K: Array, L: Array, speed: float) -> float | None:
+    def _error(self, weight: Array, h: float, K: Array, L: Array, speed: float) -> float | None:
         """By rates ``(s, N)``: the difference of two results, of velocities over the largest speed so far."""
         if (estimate := self.coefficients.estimate) is None:
             return None
-        of_place, of_velocity = (float(np.abs(h * system.weight * (estimate @ rates)).max()) for rates in (K, L))
+        of_place, of_velocity = (float(np.abs(h * weight * (estimate @ rates)).max()) for rates in (K, L))
         return max(of_place, of_velocity / speed if speed else 0.0)
 
 
@@ -222,11 +222,11 @@ def moved(system: System, state: State, h: float, D: Array, dv: Array) -> StateP
 
 
 def fastest_so_far(system: System, speed: float, *states: State) -> float:
-    """The largest speed so far, against which errors of velocities count.
+    """The largest speed so far, against which errors of velocities count: not of states, which have no velocities.
 
-    In extents of the model, rad and sizes of internal variables a second.
+    In extents of the model, rad and sizes of coordinates a second.
     """
-    return max(speed, *(float(np.abs(system.weight * state.rates).max()) for state in states))
+    return max(speed, *(float(np.abs((system.weight * state.rates)[system.orders == 2]).max()) for state in states))
 
 
 class StageEquations(NamedTuple):
@@ -266,7 +266,7 @@ class Speed(NamedTuple):
     """What a method goes on with: the largest speed so far, against which errors of velocities count."""
 
     largest: float
-    """In extents of the model, rad and sizes of internal variables a second."""
+    """In extents of the model, rad and sizes of coordinates a second."""
 
 
 @checked
@@ -324,8 +324,8 @@ class RungeKuttaMuntheKaas(ExplicitRungeKutta):
         with np.errstate(over="ignore", invalid="ignore"):
             (K, L), (_, place, found), report = stages(self.coefficients, equations, h, first)
         new = self._state(place, found)
-        speed = fastest_so_far(system, memory.largest, state, new)
-        return Step(system.accept(new), Speed(speed), report, self._error(system, h, K, L, speed))
+        speed, weight = fastest_so_far(system, memory.largest, state, new), system.weight_at(state.u, new.u)
+        return Step(system.accept(new), Speed(speed), report, self._error(weight, h, K, L, speed))
 
     def between(self, system: System, first: State, second: State, share: float) -> State:
         """By a step of the share: all of the order of the tableau, joints closed."""

@@ -70,6 +70,8 @@ class VariableStepMemory(NamedTuple):
     """The step stays for smaller factors."""
     needed: float = 0.0
     """How many steps would have sufficed, if none had been held by the largest length."""
+    seen: float = np.inf
+    """Up to when trial runs have looked, s."""
 
 
 @checked
@@ -350,11 +352,11 @@ def calibrated(
     *,
     events: EventLike | Sequence[EventLike] | None = None,
 ) -> TimeIntegration:
-    """A run with the local error that leads to its tolerance; from a checkpoint, that with which it began."""
+    """A run with the local error that leads to its tolerance; from a checkpoint, as far as its trials saw, with its."""
     if isinstance(initial, Checkpoint):
         begin, own = initial.state.t, initial.control
         if isinstance(own, VariableStep) and replace(own, local_error=None) == control:
-            control = own
+            control = own if t_end <= initial.control_memory.seen else control
     else:
         begin = 0.0 if initial is None else initial.t
     if control.local_error is not None:
@@ -390,4 +392,6 @@ def calibrated(
         coarse, far = fine, FARTHEST
     if error and stuck < STUCK:  # not at rest, and steps follow errors
         control = replace(control, local_error=min(max(allowed * longer**power, least), LOOSEST, tolerance))
-    return SampledRun(system, method, control, t_end, initial, times, coarse)
+    run = SampledRun(system, method, control, t_end, initial, times, coarse)
+    run.control_memory = run.control_memory._replace(seen=coarse.state.t)
+    return run

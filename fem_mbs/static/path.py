@@ -318,7 +318,10 @@ class EquilibriumPath(LoadPath):
         far = deviation > (allowed := DEVIATION * moved + NOTHING)
         far = far or self.arc_length and not self._goes_on(place, step.change)
         far = far and not self._bends(step, place, length, allowed)
-        if far or not self.arc_length and not self._returns(place, length, moved):
+        onward = (
+            place.tangent[-1] * self.here.tangent[-1] > 0.0
+        )  # where it is not, one limit was passed, along the path
+        if far or onward and not self._returns(place, step.change[-1], moved):
             if self.arc_length or self.step is None:
                 raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
             if not self._leads_to(step):
@@ -355,16 +358,17 @@ class EquilibriumPath(LoadPath):
         way = self.metric * change
         return bool(min(way @ self.here.tangent, way @ place.tangent) >= ALONG * np.sqrt(way @ change))
 
-    def _returns(self, place: PathPoint, length: float, moved: float) -> bool:
+    def _returns(self, place: PathPoint, change: float, moved: float) -> bool:
         """Whether the way back from an equilibrium leads to the last one, where the model is much stiffer there.
 
         What has leapt over a limit of the load stays beyond. A way back that is not found tells nothing.
         """
-        if np.sqrt(self.distance @ (length * place.tangent) ** 2) >= STIFFER * moved:
+        way = change / place.tangent[-1] * place.tangent
+        if np.sqrt(self.distance @ way**2) >= STIFFER * moved:
             return True
         problem = StepProblem(self.equations, place.point, None, not self.newton.line_search)
         with suppress(*FAILURES):
-            back = problem.solve(place.evaluation, self.newton, -length * place.tangent)[1].point
+            back = problem.solve(place.evaluation, self.newton, -way)[1].point
             return self._same(back, self.here.point)
         return True
 

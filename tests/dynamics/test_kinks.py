@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import fem_mbs as mbs
 from fem_mbs.elements import (
+    FirstOrderActuator,
     Force,
     Harmonic,
     JointActuator,
@@ -71,6 +72,16 @@ def test_kinks_that_are_not_crossed_cost_no_evaluations(law: Callable[[mbs.Joint
     model.add(law(model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))))
     stats = mbs.simulate(model, 0.1, 2e-3).stats
     assert stats.residual_evaluations < 1.3 * stats.steps
+
+
+def test_a_first_step_is_not_cut_for_what_functions_do_beside_no_force() -> None:
+    """At the start nothing acts: the rounding of differences counted as a bend, down to steps of 5 ns."""
+    model = mbs.Model()
+    node = model.add_node((1, 0, 0), velocity=(1, 0, 0))
+    model.add(PointMass(node, 1.0))
+    model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(FirstOrderActuator(model.ground, node, lambda t, l, v: min(max(50.0 * (l - 1.0), -3.0), 3.0), 1e-8))
+    assert mbs.simulate(model, 0.05, 0.01).stats.steps == 5
 
 
 def stopped(add: Callable[[mbs.Model, mbs.Joint], object]) -> mbs.Solution:

@@ -26,6 +26,7 @@ from fem_mbs.benchmarks import tops
 from fem_mbs.elements import (
     PID,
     Beam,
+    Block,
     FlexibleBody,
     Interface,
     JointActuator,
@@ -397,6 +398,18 @@ def test_sensors_and_controllers_have_the_order_of_the_tableau(tableau: str) -> 
     lag = solution.channel("lag").ravel()
     np.testing.assert_allclose(lag[-1] - lag[0], simpson(exact - lag, x=solution.t) / 0.2, rtol=1e-3)
     assert np.log2(found[0] / found[1]) > TABLEAUS[tableau].order - 0.1
+
+
+def test_states_that_grow_count_by_their_size() -> None:
+    """What a state is at the start, nothing, tells not how large it will be."""
+    steps = []
+    for size in (1.0, 1e9):
+        model, _, hinge = plant("R3xSO3")
+        angle = model.add(JointSensor(hinge))
+        model.add(LowPass(model.add(Block([angle], g=lambda t, x, u, size=size: size * np.sin(5.0 * t))), 0.05))
+        control = mbs.VariableStep(local_error=1e-4, largest=0.01)
+        steps.append(mbs.simulate(model, 0.05, control, RKMK("DOPRI5")).stats.steps)
+    assert steps[1] < 1.2 * steps[0]
 
 
 def test_groups_may_be_mixed() -> None:

@@ -210,6 +210,21 @@ def test_a_run_goes_on_with_its_local_error() -> None:
     np.testing.assert_array_equal(given.t, whole.t)
 
 
+def test_a_run_that_goes_on_beyond_its_trials_has_new_ones() -> None:
+    """A push sets in later than they have looked: the error was five times the tolerance, without a word."""
+    model, control = mbs.Model(), mbs.VariableStep(1e-2, largest=0.05)
+    mass = model.add_node((1, 0, 0))
+    model.add(PointMass(mass, 1.0))
+
+    def moved(t: float) -> float:
+        return float(np.exp(-100.0 * (t - 1.0) ** 2))
+
+    model.add(Force(mass, lambda t: ((4e4 * (t - 1.0) ** 2 - 200.0) * moved(t), 0.0, 0.0)))
+    still = mbs.simulate(model, 0.5, control)
+    solution = mbs.simulate(model, 1.0, control, initial=still.checkpoint)
+    assert abs(solution.displacement(mass)[-1, 0] - moved(1.0)) < control.tolerance
+
+
 def test_trials_end_at_events() -> None:
     """A fall that ends early in the run: trials end there, and are not longer."""
     calls, model = [], mbs.Model(gravity=(0, 0, -9.81))
