@@ -180,7 +180,6 @@ NO_EQUILIBRIUM = {
         ("bristles in a slider", "bristles in a hinge", "bristles by reactions in a hinge"), "it may creep"
     ),
     **dict.fromkeys(("speed motor", "PID with a rate"), "its integral has no value at rest"),
-    "block by functions": "its states keep moving",
 }
 """Why some are refused by statics, here and there alike."""
 ALONG_THE_WORLD = ("fixed", "orientation")

@@ -286,5 +286,6 @@ class ClassicalRungeKutta(ExplicitRungeKutta):
         speed = fastest_so_far(system, memory.speed, state, new)
         H = chart.matrix(np.zeros((system.n, 6)))
         turned = [np.stack([system.with_own(np.matvec(H, system.nodes_of(k)), k) for k in own]) for own in (K, L)]
-        error = self._error(system, h, turned[0], turned[1] if by_rates else L, speed)
+        weight = system.weight_at(state.u, new.u)
+        error = self._error(weight, h, turned[0], turned[1] if by_rates else L, speed)
         return Step(system.accept(new), Angles(c, speed), report, error)
