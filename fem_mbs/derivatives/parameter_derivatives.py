@@ -267,7 +267,7 @@ def smooth_variations(parameters: ParameterSet, system: System) -> list[Variatio
 
 def nearer(own: Variation, bend: float, rounding: float) -> Variation:
     """The same over less, if it bends; not over so little that a kink is lost in a share of a half that is rounding."""
-    share = max(LEAST, rounding / KINK, 0.5 * SMOOTH / bend) if bend > SMOOTH else 1.0
+    share = max(LEAST, 2.0 * rounding / bend, 0.5 * SMOOTH / bend) if bend > SMOOTH else 1.0
     return own.again(share * own.step) if share < 1.0 else own
 
 
