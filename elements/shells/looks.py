@@ -158,8 +158,9 @@ def _faces(point: IntArray) -> IntArray:
 
 CORNERS = 20.0, 160.0
 """Angles in degrees that corners should be between."""
-WARP, ASPECT, THICK = 15.0, 20.0, 1.0
-"""Largest angle in degrees between normals of corners, longest edge over shortest, thickness over shortest edge."""
+WARP, LEAN, ASPECT, THICK = 15.0, 10.0, 20.0, 1.0
+"""Largest angles in degrees between normals of corners, and of those that are taken against the element, longest edge
+over shortest, thickness over shortest edge."""
 THICKEST = 0.5
 """Thickness in m from which on it looks like millimetres in a large model without gravity."""
 LEAST = 0.1
@@ -252,6 +253,11 @@ def shapes(shell: Shell) -> Iterator[str]:
     )
     yield from _worst(shell, warp > WARP, warp, warp, "is warped by {:.0f} degrees, more than 15; use smaller ones")
     yield from _worst(shell, aspect > ASPECT, aspect, aspect, "has sides of 1 to {:.0f}, more than 20")
+    own = (np.array([node.rotation for node in shell.nodes])[shell.cells] @ shell.frames)[..., 2].sum(axis=1)
+    flat = np.cross(x[:, 2] - x[:, 0], x[:, 3] - x[:, 1])
+    lean = np.degrees(np.arctan2(np.linalg.norm(np.cross(own, flat), axis=1), np.vecdot(own, flat)))
+    leans = "has normals that lean by {:.0f} degrees, by which its area is less; look at normals="
+    yield from _worst(shell, lean > LEAN, lean, lean, leans)
     h, shortest = shell.section.thickness, lengths.min(axis=1)
     thick = h / shortest
     yield from _worst(

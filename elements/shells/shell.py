@@ -101,8 +101,8 @@ class Shell(Element):
     Raises
     ------
     ModelError
-        For an element with a node given twice, without area or inside out, for normals that point the other way, and
-        for a laminate without ``direction`` that is no grid.
+        For an element that is given twice or has a node twice, without area or inside out, for normals that point the
+        other way, and for a laminate without ``direction`` that is no grid.
 
     Notes
     -----
@@ -359,8 +359,11 @@ class Shell(Element):
             raise ModelError(f"{label}: element {element + 1} with {corners} {why}")
 
     def _check_corners(self, x: Array, label: str) -> None:
-        """Refuse elements without four different places."""
+        """Refuse elements that are there twice, or have not four different places."""
         corners = x[self.cells]
+        again = np.ones(len(corners), dtype=bool)
+        again[np.unique(np.sort(self.cells, axis=1), axis=0, return_index=True)[1]] = False
+        self._refuse(again, label, "has the corners of another one, and would count twice; leave one out")
         apart = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=-1)
         middle = np.cross(corners[:, 2] - corners[:, 0], corners[:, 3] - corners[:, 1])
         around = np.cross(corners[:, 1:3] - corners[:, :1], corners[:, 2:] - corners[:, :1])

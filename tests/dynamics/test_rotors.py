@@ -766,8 +766,10 @@ def test_a_shaft_whose_ends_the_model_holds(held: str) -> None:
         exact.append(found[found > 0.0].min())
     np.testing.assert_allclose(np.sort(exact), (1007.387, 1018.918), atol=1e-3)
     diagram = mbs.campbell(model, [0.0, spin], count=2)
-    np.testing.assert_allclose(diagram.angular[1], np.sort(exact), rtol=2e-5)
-    assert (diagram.whirl[1] * (-1, 1) > 0.99).all()
+    # a pair that is one at rest goes on as either
+    backward, forward = np.argsort(diagram.angular[1])
+    np.testing.assert_allclose(diagram.angular[1, [backward, forward]], np.sort(exact), rtol=2e-5)
+    assert (diagram.whirl[1, [backward, forward]] * (-1, 1) > 0.99).all()
 
 
 def meshed(modes: int, stiffness: tuple[float, float], eccentric: float = 0.0) -> mbs.Model:

@@ -174,15 +174,16 @@ def test_a_discrete_system_of_scipy():
     np.testing.assert_allclose(run.signal(block), expected[:, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "matrices", [([], [], [], [[2.0]]), (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), 2.0)]
-)
+OF_SCIPY = (np.zeros((0, 0)), np.zeros((0, 1)), np.zeros((1, 0)), 2.0)
+
+
+@pytest.mark.parametrize("matrices", [([], [], [], [[2.0]]), OF_SCIPY])
 def test_a_gain_is_a_state_space_without_states(matrices):
     """As scipy and others write it; sampled, each value from a quarter of a period on, and not."""
     model, node, place, _ = cart("SE3", speed=1.0)
     held = model.add(SampledStateSpace(place, PERIOD, *matrices, delay=PERIOD / 4))
     seen = [
-        model.add(block) for block in (StateSpace(place, *matrices), StateSpace(place, scipy.signal.lti(*matrices)))
+        model.add(block) for block in (StateSpace(place, *matrices), StateSpace(place, scipy.signal.lti(*OF_SCIPY)))
     ]
     model.add(ForceActuator(node, 0.0 * held + 0.0 * seen[0] + 0.0 * seen[1], (1, 0, 0)))
     run = mbs.simulate(model, 4 * PERIOD, PERIOD)

@@ -204,6 +204,10 @@ def test_bad_elements_are_refused_by_name() -> None:
     a, b, c, d = quad(model, *SQUARE)
     with pytest.raises(ModelError, match="element 1 has a node twice.*triangles are refused.*split_triangles"):
         Shell([a, b, c, c], SHEET)
+    far = quad(model, (2, 0, 0), (2, 1, 0))
+    for again in ([b, c, d, a], [d, c, b, a]):
+        with pytest.raises(ModelError, match="element 3 with .* has the corners of another one, and would count twice"):
+            Shell([[a, b, c, d], [b, far[0], far[1], c], again], SHEET)
     with pytest.raises(ModelError, match="nodes must be four nodes, received 3"):
         Shell([a, b, c], SHEET)
     with pytest.raises(ModelError, match="has a corner of 180 degrees or more"):
@@ -283,10 +287,13 @@ def test_doubts_name_elements() -> None:
     model.add(Shell(quad(model, (0, 0, 3), (1, 0, 3), (6, 1, 3), (5, 1, 3)), SHEET), "sharp")
     model.add(Shell(quad(model, (0, 0, 4), (1, 0, 4.4), (1, 1, 4), (0, 1, 4.4)), SHEET), "warped")
     model.add(Shell(quad(model, *(np.array(SQUARE) * 0.01 + (0, 0, 5))), SHEET), "block")
+    leaning = np.tile((np.sin(0.35), 0.0, np.cos(0.35)), (4, 1))
+    model.add(Shell(quad(model, *(np.array(SQUARE) + (0, 0, 6))), SHEET, normals=leaning), "leaning")
     text = str(model.check())
     for expected in (
         "elements 1 and 2 go round their common edge the same way",
         "has sides of 1 to 40",
+        "has normals that lean by 20 degrees",
         "has a corner of 1",
         "is warped by",
         "shorter than the thickness 0.05",
