@@ -318,9 +318,8 @@ class EquilibriumPath(LoadPath):
         far = deviation > (allowed := DEVIATION * moved + NOTHING)
         far = far or self.arc_length and not self._goes_on(place, step.change)
         far = far and not self._bends(step, place, length, allowed)
-        onward = (
-            place.tangent[-1] * self.here.tangent[-1] > 0.0
-        )  # where it is not, one limit was passed, along the path
+        # where the load turns, one limit was passed, along the path
+        onward = place.tangent[-1] * self.here.tangent[-1] > 0.0
         if far or onward and not self._returns(place, step.change[-1], moved):
             if self.arc_length or self.step is None:
                 raise NotConvergedError("the equilibrium found is far from where the path pointed", step.report, step)
