@@ -240,7 +240,7 @@ def test_steps_of_any_length(lengths: tuple[float, ...], monkeypatch: pytest.Mon
             assert np.abs(mine[key] - others[key]).max() <= 3e-6 * np.abs(others[key]).max(), (name, key)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("build", "query"),
     [

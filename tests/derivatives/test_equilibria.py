@@ -190,7 +190,7 @@ def test_buckling_about_an_equilibrium_of_laws_of_loads() -> None:
         assert abs(2.0 * of["P1"] / factor + 1.0) < 3e-3 and abs(2.0 * of["EI"] / factor - 1.0) < 0.02
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_modes_by_formula() -> None:
     """As differences of whole analyses about the equilibrium, shapes too; the moment's stiffness is not symmetric."""
     values = {"EI": 2.0, "moment": 1.0, "length": 1.0}

@@ -33,7 +33,7 @@ def cantilever(
     return model
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("b", "modes", "method"),
     [
@@ -57,7 +57,7 @@ def test_modes_of_one_frequency_are_the_same_in_bodies_beside(b: float, modes: i
         np.testing.assert_allclose(own, found[1][name], rtol=1e-6, atol=1e-6 * np.abs(found[1][name]).max())
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_frequencies_and_equilibria_of_square_bodies() -> None:
     """``omega ~ sqrt(E/rho)``; places of equilibria are differences of those of models with other numbers."""
 

@@ -426,7 +426,7 @@ def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptur
     assert abs(found.parameters["damping"] - 0.3) < 1e-6 and refused
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_data_that_do_not_tell(caplog: pytest.LogCaptureFixture) -> None:
     """A parameter that nothing depends on, two that only count together, two that hardly differ."""
 
@@ -464,7 +464,7 @@ def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
         mbs.fit(rod, {"length": 0.9}, [1.0], 0.3, 0.02)  # type: ignore[list-item]
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_where_there_is_no_adjoint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Unasked, derivatives are direct, or of copies, where a run has none backwards."""
     monkeypatch.setattr(objective, "MANY_OF_SMALL", 4)

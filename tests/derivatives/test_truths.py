@@ -161,7 +161,7 @@ def test_derivatives(name: str) -> None:
     check((4.0 * near - far) / 3.0, {key: (4.0 * of_near[key] - of_far[key]) / 3.0 for key in exact}, 1e-4)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["direct", "copies"])
 def test_onto_a_stop_and_back(how: str) -> None:
     """Flight onto an undamped spring at 0.1 m and back: x = 0.1 - v (T - 0.1/v - pi/w), w^2 = k/m."""

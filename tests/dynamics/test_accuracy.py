@@ -181,7 +181,7 @@ def test_errors_over_many_turns_in_fine_steps(eccentricity: float, turns: int, s
     assert told is not None and 0.4 < told.length / error < 2.5
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(("h", "t_end"), [(0.005, 15.0), pytest.param(0.0025, 10.0, marks=pytest.mark.slow)])
 def test_runs_that_are_late_say_so(h: float, t_end: float) -> None:
     """A pendulum that comes to rest nearly upright, twice, and falls a second or two too late: 1.3 m off in the end."""
@@ -464,7 +464,7 @@ def test_slopes_of_sampled_controllers_do_not_overshoot(known: bool) -> None:
     assert 0.5 < coarse.stats.error.length / error < 4.0
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [lambda t: 0.5 * min(t, 2.0), SmoothStep(1.0, 2.0)])
 def test_what_a_reference_does_is_no_answer_of_a_sampled_controller(reference: Callable[[float], float]) -> None:
     """A trolley that carries a hanging load along, against half the step."""
@@ -694,7 +694,7 @@ def test_oscillation_that_velocities_set_off_is_in_the_estimate_of_the_first_ste
     assert error.length < 2.0 * speed * h / max(turn, 1.0)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ["R3xSO3", "SE3"])
 def test_what_rolls_is_led_astray_by_angles_that_are_wrong(group: str) -> None:
     """A ball on a turning table, whose velocity turns by ``2/7`` of the table's (Weltner, 1979).
@@ -761,7 +761,7 @@ def test_a_disc_rolls_where_it_heads() -> None:
     assert 0.5 < told.length / (4 / 3 * np.linalg.norm(coarse - fine)) < 8.5
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_forces_that_change_by_chance_within_steps() -> None:
     """Ten values of a table in each step: what steps miss of them has another sign each time."""
     ratios = []
@@ -828,7 +828,7 @@ def test_what_is_wound_up_and_follows_has_missed_nothing(stiffness: float) -> No
     assert told is not None and 1.0 < told.length / true < 8.0
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_errors_of_what_slips_and_sticks_are_taken_back() -> None:
     """A spring that has slipped is as long as the way was wrong; where it sticks again it pulls from there."""
     model = mbs.Model()

@@ -113,7 +113,7 @@ def arch(group: str, held: bool) -> tuple[mbs.Model, Beam, Node]:
     return model, beam, ball
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", ("R3xSO3", "SE3"))
 def test_a_ball_slides_over_the_nodes_of_a_bent_beam(group: str) -> None:
     """Without friction: the contact stays closed, and energy changes with the square of the step."""
@@ -232,7 +232,7 @@ def crossed(order: int, elements: int, gap: float, load: float) -> tuple[mbs.Mod
     return model, model.add(BeamContact(low, up, radius=r, other_radius=r))
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_crossed_cantilevers_are_pressed_together() -> None:
     """Against Timoshenko's beams: with the compliance ``a = x^3/3EI + x/kGA`` of both, ``2 a N = w_P(x) - gap``.
 

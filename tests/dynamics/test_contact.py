@@ -160,7 +160,7 @@ def test_a_lever_on_a_held_node(mu: float) -> None:
     assert solution.contact_force("floor")[-1, 0, 2] == pytest.approx(2.0 * G, rel=1e-6) or mu
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_slider_goes_through_its_dead_centre() -> None:
     """Where its slip reverses and no friction can hold it: the crank goes on, and energy is lost to friction alone."""
     model = mbs.Model(gravity=(0, 0, -G))
@@ -245,7 +245,7 @@ def test_a_block_thrown_up_a_slope_slides_back(seed: int) -> None:
     np.testing.assert_allclose(solution.position(block) @ up, way, rtol=0, atol=1e-12)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_what_slides_to_and_fro_on_a_spring_keeps_order_two() -> None:
     """Coulomb's oscillator: each half swing loses twice ``mu m g / k``, until it sticks."""
     k, mu, x0 = 100.0, 0.2, 0.3
@@ -1051,7 +1051,7 @@ def test_what_is_refused_by_name(name: str) -> None:
         call()
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_corners_of_a_box_between_turning_fingers_share_as_on_rest() -> None:
     """Where more corners hold than there are ways to move, what linearising misses is no force that grows with time."""
     model = mbs.Model(gravity=(0, 0, -9.81))

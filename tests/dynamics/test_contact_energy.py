@@ -116,7 +116,7 @@ def sliding() -> tuple[mbs.Model, mbs.Node]:
     return model, body
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [(False, False), (True, False)], ids=["smooth steps", "Euler's steps, too"])
 def test_steps_without_a_solution_are_made_anew(
     fails: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -150,7 +150,7 @@ def test_gains_that_pass_add_up(monkeypatch: pytest.MonkeyPatch, caplog: pytest.
     assert "made anew" not in caplog.text
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_drive_whose_power_jumps_brings_what_it_brings() -> None:
     """A board that is shaken catches up with a block: friction jumps, and with it the power of the drive."""
     model = mbs.Model(gravity=(0, 0, -9.81))

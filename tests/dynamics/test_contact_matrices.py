@@ -281,7 +281,7 @@ def test_what_a_step_resolves_of_a_jump_is_not_for_rounding_to_decide(mu: float)
     np.testing.assert_allclose(found, [found[0]] * 3, rtol=0, atol=1e-12)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_many_contacts_move_as_few_do(request: pytest.FixtureRequest) -> None:
     """Impacts, forces that are not unique, and places that are pushed out, by sparse matrices."""
     few = heap()

@@ -209,7 +209,7 @@ def flexible(model: mbs.Model, node: Callable[..., mbs.Node]) -> FlexibleBody:
     return model.add(FlexibleBody(dict(zip(ends, nodes, strict=True)), reduction, position=(0, 0, 0)))
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("build", [flexible, shell])
 def test_it_falls_with_the_square_of_the_step(build: Build, caplog: pytest.LogCaptureFixture) -> None:
     for turn in (0.2, 0.1):

@@ -340,7 +340,7 @@ def test_a_wall_that_is_harder_than_the_shortest_part_resolves() -> None:
     assert solution.coordinate_rate(rail).ravel()[-1] == pytest.approx(-1.0, abs=0.03)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_steps_that_end_at_samples_are_no_parts(caplog: pytest.LogCaptureFixture) -> None:
     model = mbs.Model(gravity=(0, 0, 0))
     node = model.add_node((0, 0, 0), velocity=(1, 0, 0))

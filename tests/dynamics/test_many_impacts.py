@@ -47,7 +47,7 @@ def last_memory(monkeypatch: pytest.MonkeyPatch) -> list[ContactMemory]:
     return seen
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_chain_on_a_cylinder_fails_in_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """A trial step without a solution tells nothing; where impacts are many, they are not sought one by one."""
     seen = last_memory(monkeypatch)
@@ -127,7 +127,7 @@ def test_impacts_at_the_ends_of_steps_are_as_wrong_as_estimated(restitution: flo
     assert 0.7 < late.stats.error.length / off < 1.5
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_what_rattles_faster_than_is_located_is_not_silent() -> None:
     """A ball between the floor and one that falls on it: more impacts in a step than are located by default."""
 

@@ -593,7 +593,7 @@ def test_overdamped_modes_of_high_frequencies() -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_damping_that_is_left_out_is_told() -> None:
     """Damping ratios of zero are those of no damping, or the table says that it is left out."""
     for damping in (0.0, 1.0):

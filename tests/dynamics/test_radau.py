@@ -75,7 +75,7 @@ def test_joints_that_repeat_each_other_change_nothing(group: str) -> None:
     np.testing.assert_allclose(sums, wrench, rtol=0, atol=1e-6 * np.abs(wrench).max())
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @both
 def test_rolling_without_slip(group: str) -> None:
     """Constraints on velocities alone that cannot be integrated: the steady circle of a tilted disc."""

@@ -139,7 +139,7 @@ def rod(step: float) -> mbs.Solution:
     return mbs.simulate(model, 0.05, step)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_vibrations_that_hardly_move_anything_are_told_by_reactions(caplog: pytest.LogCaptureFixture) -> None:
     """Its bending moves the rod by micrometres, and makes half of what the hinge bears."""
     coarse, fine = rod(1e-3), rod(5e-5)

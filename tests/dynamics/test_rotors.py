@@ -239,7 +239,7 @@ def test_a_table_over_the_speed_is_read_at_the_speed() -> None:
         mbs.campbell(model, [120.0], count=2)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_rotor_of_tetrahedra_on_unequal_bearings() -> None:
     """Nearly round: refused with what to do; by Floquet's theory, frequencies are those of a swept mesh.
 
@@ -542,7 +542,7 @@ def test_a_rotor_of_unequal_inertia_on_unequal_supports(speed: float) -> None:
         assert np.abs(turns - np.round(turns)).min() < 1e-6
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     """Unequal shaft: unstable iff ``k1 < m W^2 < k2``, frequencies of its own axes; round rotor: to rounding."""
     model = unequal((300, 500), (500, 500))
@@ -560,7 +560,7 @@ def test_floquet_finds_what_axes_that_turn_and_that_stand_still_show() -> None:
     assert np.abs(floquet_modes(linear, 4, "test").eigenvalues[:4].imag) == pytest.approx(right, rel=1e-6)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [9, pytest.param(21, marks=pytest.mark.slow)])
 def test_critical_speeds_are_the_ends_of_what_whirls_with_its_speed(count: int) -> None:
     """Unequal shaft: where it is unstable its frequency is the speed; the backward whirl crosses within that."""
@@ -570,7 +570,7 @@ def test_critical_speeds_are_the_ends_of_what_whirls_with_its_speed(count: int) 
     assert len(found) == 4 and 20.0 < found[1] < np.sqrt(500.0)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_what_keeps_its_speed_at_all_speeds_is_not_critical() -> None:
     """A ball that nothing ties nutates as fast as it turns."""
     model = mbs.Model("SE3")
@@ -687,7 +687,7 @@ def test_bad_questions_are_refused() -> None:
         mbs.unbalance_response(rigid_rotor((500.0, 500.0)), [10.0], {"disc": 1.0})
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_crossings_between_two_speeds_of_a_diagram_are_found() -> None:
     """Of a rotor seen turning both ways alone."""
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4)), [-150.0, 150.0], count=4)
@@ -722,7 +722,7 @@ def test_crossings_of_curves_that_begin_and_end_between_two_speeds_are_found(way
     assert Campbell(speeds, curves, vibrations).critical() == pytest.approx([way * 65.0], rel=1e-8)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_round_shaft_whose_whirls_have_one_frequency_has_its_critical_speed() -> None:
     """``48 EI/l^3`` but for shear and bearings; at each speed the two shapes are any two of their plane."""
     model = mbs.Model()
@@ -838,7 +838,7 @@ def test_a_shaft_with_modes_whirls_as_a_row_of_beams() -> None:
     np.testing.assert_allclose(*found, rtol=4e-3)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_what_is_doubtful_of_a_rotor_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     """Of each body by its name, not at every speed, nor again where critical speeds are sought."""
     mesh, dofs = chain(24, 1.0, J=2e-2)

@@ -252,7 +252,7 @@ def test_communication_steps_do_not_lose_kinks(stiffness: float) -> None:
     assert run.error.length < 0.01
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_what_changes_its_way_keeps_kinks() -> None:
     """An input that goes up and down, over steps of 10 ms and of 2 ms."""
     places = []

@@ -319,7 +319,7 @@ def test_symbols_fit_the_model(tmp_path: Path) -> None:
     assert np.isfinite(draw(still(model), tmp_path).points).all()
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_thousand_joints_stay_cheap(tmp_path: Path) -> None:
     solution = still(chain(1000))
     full = draw(solution, tmp_path)

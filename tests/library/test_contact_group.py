@@ -97,7 +97,7 @@ def test_a_group_is_the_same_as_its_pairs(shapes: str, monkeypatch: pytest.Monke
     assert parts[0][0].contacts[0] == f"node 'node 1', node 'node 2': {many.system.elements[count].contacts[0]}"
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_run_of_a_group_goes_on_to_the_bit(tmp_path: Path) -> None:
     """Cut after an impact, and with what touches; a file has all that is asked."""
     whole, path = mbs.simulate(heap(True, 4), 0.2, 5e-3, store=tmp_path / "whole.db"), tmp_path / "cut.db"

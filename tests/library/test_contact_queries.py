@@ -118,7 +118,7 @@ def test_energy_is_lost_to_impacts() -> None:
     assert not lost.friction.any()
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_energy_is_lost_to_friction() -> None:
     """Of second order in the step: between stored states the power is linear."""
     errors = []

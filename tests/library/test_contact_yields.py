@@ -107,7 +107,7 @@ def test_short_contacts_are_not_silent(h: float) -> None:
     assert solution.velocity("ball")[-1, 2] == pytest.approx(0.7, abs=3e-3)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_boxes_part_with_their_share() -> None:
     """They are apart, meet with faces on each other, and part: all their points push for as long."""
     model = mbs.Model()
@@ -179,7 +179,7 @@ def test_units_change_nothing() -> None:
     assert found[0] == pytest.approx(found[1], abs=1e-12)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_run_that_was_cut_off_goes_on_to_the_bit(tmp_path: Path) -> None:
     """A ball that spins, cut off before it meets the floor: whether it has met is known from the file."""
 

@@ -273,7 +273,7 @@ def test_bad_input_is_refused_by_name() -> None:
             call()
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_stop_that_moves_pushes_what_it_meets(group: str) -> None:
     """``m q'' = k d max(0, 1 + c (p' - q'))`` with the depth ``d = p(t) - q`` in the end ``p``."""

@@ -214,7 +214,7 @@ def test_a_slider_that_jams_sticks(preload: float, share: float) -> None:
     assert len(solution.t) < 40
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ratio", "push", "until", "step", "bristle"),
     [

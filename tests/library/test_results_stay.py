@@ -192,7 +192,7 @@ def test_attributes_obey_the_constructor() -> None:
         assert getattr(part, name) is before
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_what_is_read_of_an_argument_can_be_set_again() -> None:
     """Of whatever class: with what it is read as a part stays as it is, but for rounding, or it is refused."""
     for name, make in {**ELEMENTS, **JOINTS}.items():

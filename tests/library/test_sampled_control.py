@@ -323,7 +323,7 @@ def test_reactions_of_a_pendulum_under_a_sampled_controller(group, formulation):
     np.testing.assert_allclose(np.log2(errors[0] / errors[1]), 2.0, atol=0.15)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_flexible_arm_with_hardly_any_inertia_at_its_motor():
     """Torques that jump act on the first node of a beam: steps far above its fast motion agree with short ones."""
     tips = []

@@ -30,7 +30,7 @@ def some() -> dict[Path, Check]:
     return checks([script for script in SCRIPTS if script.stem in ("slider_crank_engine", "four_bar")])
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_nothing_looks_wrong_of_the_examples() -> None:
     for script, check in checks(SCRIPTS).items():
         wrong = [str(finding) for finding in check.findings]

@@ -61,7 +61,7 @@ def test_a_thrown_plate_keeps_momentum_and_energy(group: str) -> None:
     assert solution.energy.strain.max() > 1e-4 * energy[0]
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_positions_are_of_second_order_in_the_step() -> None:
     errors = []
     for steps in (20, 40, 80):

@@ -80,7 +80,7 @@ def full_tank(along: int) -> tuple[Array, Array]:
     )
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_tank_full_of_water_is_a_beam_on_an_elastic_foundation() -> None:
     """``S (w' - psi)' = E t/R^2 w - p``, ``D psi'' + S (w' - psi) = 0``: off by 12 and 3.2 % with 12 and 24."""
     E, nu, R, t = 2e9, 0.3, 0.5, 0.02

@@ -155,7 +155,7 @@ def test_loads_that_vanish_on_the_way(shape: Any) -> None:
     np.testing.assert_allclose(solution.contact_force(floor)[5].sum(axis=0)[2], 60.0, rtol=1e-3)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("mu", (0.3, pytest.param(0.5, marks=pytest.mark.slow)))
 def test_a_block_on_a_board_that_tilts(mu: float) -> None:
     """It rests up to the angle whose tangent is the coefficient, to 1e-5 rad; beyond, what slides is named."""
@@ -443,7 +443,7 @@ def test_a_drive_turns_farther_than_it_may_in_a_step() -> None:
     assert solution.stats.failed_steps > 0
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_stop_is_met_after_many_turns() -> None:
     """A spring in a hinge is wound up until the stop takes what more there is."""
     model, upper = mbs.Model(), 10.0

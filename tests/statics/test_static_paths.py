@@ -103,7 +103,7 @@ def test_arc_length_passes_the_loads_asked_for_on_every_branch() -> None:
     assert len({x.tobytes() for x in solution.x}) == 8
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_arc_length_and_load_lead_to_the_same_equilibrium() -> None:
     for case, load_end in ((bend, 1.0), (following, 50.0), (lambda: helix(40), 0.2)):
         one, two = (mbs.statics(case()[0], load_end, arc_length=arc) for arc in (False, True))
@@ -313,7 +313,7 @@ def test_drives_that_begin_slowly_have_no_steps_cut(drive: Any) -> None:
     np.testing.assert_allclose(solution.angle(hinge), [drive(float(t)) for t in solution.t], atol=1e-9)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("h", [1e-5, 1e-3])
 def test_membranes_leave_the_flat_state(h: float) -> None:
     """A plate that hardly resists bending, clamped, under a pressure that grows, against the same applied at once."""

@@ -71,7 +71,7 @@ def test_states_are_at_rest_and_closed() -> None:
     assert "steps to load factor 1" in str(solution) and solution.success
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_state_in_between_is_right_to_second_order() -> None:
     """Halving the steps takes the largest error of the middles to a quarter."""
     errors = []

@@ -161,7 +161,7 @@ def rod(gravity: float, stiffness: tuple[float, float] | None = None, beta: floa
     return model
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_meshed_rod_sags_as_at_rest_while_its_amplitudes_go_round() -> None:
     """On unequal bearings; a run of half a turn stays there; vibrations are those of Floquet's theory."""
     speed, held, model = 2.0, rod(0.1, (10.0, 4.0)), rod(0.1, (10.0, 4.0))

@@ -39,7 +39,7 @@ def test_another_program_reads_the_states(stored: bool, model: mbs.Model, tmp_pa
         mbs.load(tmp_path / "states.h5")
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_many_nodes_have_names(tmp_path: Path) -> None:
     model = mbs.Model()
     for k in range(5000):
