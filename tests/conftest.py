@@ -60,6 +60,7 @@ def pytest_collection():
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     refuse_what_no_test_is(config, {item.nodeid for item in items})
+    refuse_fixtures_that_are_gone(items)
     mark_other_groups(items)
     mark_other_cases(items)
     for item in items:
@@ -81,6 +82,14 @@ def refuse_what_no_test_is(config, names):
     unknown = [name for name in sorted((LONG | SLOW) - names) if name.partition("::")[0] in files]
     if unknown:
         raise pytest.UsageError("no test has these names of long.txt and slow.txt: " + ", ".join(unknown))
+
+
+def refuse_fixtures_that_are_gone(items):
+    """Of slow tests, too, which would say it in a week."""
+    asked = ((name, item) for item in items for name in item.fixturenames if name != "request")
+    gone = [f"{item.nodeid} asks for {name}" for name, item in asked if name not in item._fixtureinfo.name2fixturedefs]
+    if gone:
+        raise pytest.UsageError("no fixture has this name: " + ", ".join(gone))
 
 
 def mark_other_groups(items):

@@ -94,7 +94,7 @@ def check(direct: mbs.Sensitivities, of: Any, noise: float = 2e-10) -> None:
     )
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.usefixtures("held_steps")
 @pytest.mark.parametrize(
     ("formulation", "rho_inf", "start"),
@@ -345,7 +345,7 @@ def test_more_than_half_a_turn_a_step(formulation: str) -> None:
             mbs.sensitivities(wheel, {"spin": spin}, 0.225, 0.05, method, how="direct")
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_gears_count_turns() -> None:
     """Two wheels on hinges across, coupled, of which one makes 1.9 turns: forwards and back, the last step shorter."""
 

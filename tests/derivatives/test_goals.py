@@ -318,7 +318,7 @@ def measured(step: float = 0.02, noise: float = 0.0, seed: int = 1) -> mbs.Misfi
     return mbs.Misfit(angle, times, data, noise or 1e-3)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_fall_is_fitted_by_linear_regression() -> None:
     """Places follow gravity by ``t^2/2``: its best value, standard deviation and interval in closed form; by name."""
 

@@ -114,7 +114,7 @@ def test_a_run_that_blows_up_warns(rho_inf: float, h: float, t_end: float, caplo
     assert "of the order of the motion" in solution.message and solution.message.split(". ")[1][:20] in caplog.text
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_run_of_many_coarse_swings_warns() -> None:
     """The phase is lost, though the energy is kept."""
     solution = mbs.simulate(pendulum("SE3"), 60.0, 0.1)
@@ -259,7 +259,7 @@ def on_a_rail(speed: float = 0.0) -> tuple[mbs.Model, PrismaticJoint]:
     return model, model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("gain", [20.0, 400.0])
 def test_errors_that_a_drive_takes_back(gain: float) -> None:
     """A mass that a motor leads, by its linear equation: the sum over steps is up to some hundred times the error."""
@@ -404,7 +404,7 @@ def test_errors_of_a_loop_with_states(gain: float, h: float) -> None:
     assert gain < 50.0 or told.length < 2.0 * error
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gain", "delay", "h"), [(2.0, 0.04, 0.05), pytest.param(3.0, 0.0, 0.02, marks=pytest.mark.slow)]
 )
@@ -794,7 +794,7 @@ def test_a_warning_comes_at_a_quarter_of_the_motion(unit: float, turn: float, ro
         assert [bool(own.warning) for own in (of_length, of_angle, still)] == 3 * [warns]
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_estimates_end_where_motions_cannot_part_further():
     """A free body that turns by 1 rad a step beside its mass centre: steps gain energy, and what is carried grows."""
     rng = np.random.default_rng(14)

@@ -306,7 +306,7 @@ def test_beams_that_collide_keep_their_momenta(group: str) -> None:
     assert linear < (1e-12 if group == "R3xSO3" else 1e-3) and angular < 5e-3
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_rod_in_a_bowl_rests_on_both_its_ends() -> None:
     """One point in each half of the bowl: each carries ``W/2`` upwards and pushes by ``W/2 tan a``."""
     model = mbs.Model(gravity=(0, 0, -9.81))

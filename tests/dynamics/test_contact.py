@@ -276,7 +276,7 @@ def test_a_bowling_ball_begins_to_roll() -> None:
     np.testing.assert_allclose(solution.position("ball")[-1, 0], there, rtol=0, atol=1e-4)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_spinning_ball_begins_to_roll(group: str, caplog: pytest.LogCaptureFixture) -> None:
     """The slip ``s`` ends after ``2 s/(7 mu g)``; with order 2, and no step made anew for what it gained."""
@@ -367,7 +367,7 @@ def test_an_impact_where_a_step_ends(off: float) -> None:
         np.testing.assert_allclose(solution.angular_velocity(rod)[-1], (0, -3, 0), rtol=0, atol=1e-7)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stiffness", "h"),
     [
@@ -803,7 +803,7 @@ def errors_of_box(group: str, start: Array, t: float, steps: int, exact: Array) 
     return errors, np.array([run.stats.error.length, run.stats.error.angle])
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "sparse"),
     [*((group, False) for group in GROUPS), pytest.param("SE3", True, marks=pytest.mark.slow)],

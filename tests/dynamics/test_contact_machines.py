@@ -97,7 +97,7 @@ def test_a_wedge_holds_up_to_twice_the_angle_of_friction(case: tuple[str, float,
     np.testing.assert_allclose(bench.found(end.position(wedge))[-1], [0, 0, 0.5 * out * t * t], rtol=0, atol=1e-9)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_held_in_a_vice_gains_nothing(
     case: tuple[str, float, float, int], caplog: pytest.LogCaptureFixture
@@ -122,7 +122,7 @@ def test_what_is_held_in_a_vice_gains_nothing(
     assert end.checkpoint.memory.damped == 0 and "gained" not in caplog.text
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_a_ball_that_rolls_hits_another(case: tuple[str, float, float, int]) -> None:
     """Head on, with friction ``b`` between both: it lifts, the other is pressed on the cloth, which slows it, too.

@@ -64,7 +64,7 @@ def test_what_steps_resolve_is_none(name: str, joint: type, caplog: pytest.LogCa
     assert "jumps" not in caplog.text and "up and down" not in caplog.text
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_drive_that_is_finer_than_the_steps_is_told(caplog: pytest.LogCaptureFixture) -> None:
     """At all ends of steps it is where it began; with steps that resolve it, nothing is told."""
     for h, told in ((0.01, True), (0.0025, True), (0.0005, False)):

@@ -526,7 +526,7 @@ def test_a_gravity_of_its_own_is_refused() -> None:
         Gravity(body)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_body_that_bends_beyond_linear_elasticity_ends_the_run() -> None:
     model = mbs.Model("SE3")
     body = model.add(FlexibleBody.place(model, blade(1, 2)))

@@ -44,7 +44,7 @@ def test_campaign(first: int) -> None:
     assert np.mean([verdict.word == "right" for verdict in verdicts]) > 0.9
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [49, 5, 32, 184])
 def test_equations_hold_beyond_kinks(seed: int) -> None:
     """At each state of a run, also where the one correction of a step has led to another side of a kink."""
@@ -279,7 +279,7 @@ def _braked(law: Callable[[float, float, float], float]) -> mbs.Model:
     return model
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_forces_that_hold_a_body_where_they_jump_are_told(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

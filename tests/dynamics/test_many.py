@@ -125,7 +125,7 @@ def test_random_mechanisms_do_not_notice_each_other() -> None:
                 assert largest(one - other) < share * largest(other - fine) + 1e-9, (seed + k, values)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_steps_of_variable_length_suffice_for_all() -> None:
     models = [top(k) for k in range(3)]
     together = mbs.simulate_many(models, 0.1, mbs.VariableStep(1e-2))

@@ -449,7 +449,7 @@ def test_columns_of_few_elements_are_told(
     assert [label in caplog.text for label in ("buckling: mode 1 has waves of 4.0", "modes: mode 1 has")] == [told] * 2
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_rigid_translation_has_no_waves(caplog: pytest.LogCaptureFixture) -> None:
     """A tube that slides on its diaphragms: its nodes turn by no more than rounding, in any pattern."""
     model = mbs.Model()

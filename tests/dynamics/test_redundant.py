@@ -109,7 +109,7 @@ def test_parallelogram_swings_as_its_minimal_coordinate_says(rho_inf: float) -> 
     np.testing.assert_allclose(reached, (np.sin(exact), -np.cos(exact), 0), rtol=0, atol=3 * h**2)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(("h", "t_end"), [(0.01, 2.0), pytest.param(0.002, 10.0, marks=pytest.mark.slow)])
 def test_parallelograms_go_on_through_positions_where_they_are_folded_flat(h: float, t_end: float) -> None:
     """IFToMM library, problem A02: two loops of rods of 1 m and 1 kg; reference in minimal coordinates."""
@@ -272,7 +272,7 @@ def test_several_right_hand_sides_are_solved_as_one_by_one() -> None:
     np.testing.assert_allclose(factors.solve(right), one_by_one, rtol=0, atol=1e-11 * np.abs(one_by_one).max())
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_ten_turns_leave_nothing_behind() -> None:
     """A driven wheel on two bearings: after each turn the reactions are those of the turn before."""
     model = mbs.Model(gravity=(0, 0, -9.81))
@@ -515,7 +515,7 @@ def test_projected_velocities_are_unique_whatever_joints_repeat(caplog: pytest.L
     assert len(caplog.records) == 1
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_wheels_whose_discs_repeat_each_other_are_pulled() -> None:
     """Two wheels on an axle that a massless eye keeps level are pulled sideways, as minimal coordinates say."""
     radius, half, mass, about, across, arm = 0.1, 0.25, 0.5, 0.01, 0.02, 0.2

@@ -738,7 +738,7 @@ def test_a_round_shaft_whose_whirls_have_one_frequency_has_its_critical_speed() 
     assert np.ptp(found) < 1e-5 * by_hand
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_critical_speeds_from_rest_on_are_backward_and_forward() -> None:
     """Planes of a pair at rest are as like one as the other: ``(I_d -+ I_p) W^2 = 2 k a^2``, once each."""
     diagram = mbs.campbell(rigid_rotor((1e4, 1e4), inertia=(0.2, 0.3)), [0.0, 300.0], count=4)

@@ -69,7 +69,7 @@ def test_cart_and_pole_by_hand() -> None:
         np.testing.assert_allclose(response(system, s)[:, 0], by_hand, rtol=1e-9)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_beam_in_time() -> None:
     """Small forces: runs converge to the answer of the state space; the acceleration jumps with the force."""
     push = Harmonic(1e-3, frequency=3.0)

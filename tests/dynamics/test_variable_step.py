@@ -97,7 +97,7 @@ def multiplier_errors(formulation: str, adapt: bool) -> list[float]:
     return errors
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(("formulation", "adapt", "order"), [
     ("index3", True, 2),
     ("index3", False, 1),
@@ -147,7 +147,7 @@ def top_run(method: mbs.GeneralizedAlpha, group: str, tolerance: float, t_end: f
     return TopRun(float(max(place, turned)), float(np.median(sizes)), bool(sizes.max() > 0.99 * largest))
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize(
     ("method", "formulation"),

@@ -268,7 +268,7 @@ def test_forces_beyond_all_numbers_are_no_solution() -> None:
     assert not push(1e-300 * np.eye(3), np.array([[-1e300, 0.0, 0.0]]), np.zeros(1)).solved
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_balls_in_a_corner_wedge() -> None:
     """Eight balls between three walls, hit at random: of some, both sides hold while their pushes grow without an end.
 

@@ -191,7 +191,7 @@ def test_points_minus_displacement_are_the_initial_points(linkage: mbs.Solution,
         close(mesh.points - mesh["displacement"], meshes[0].points, atol=1e-12)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_everything_is_drawn_with_finite_data_and_orthonormal_axes(group: str, tmp_path: Path) -> None:
     model, _ = build(*EVERYTHING.values(), group=group)

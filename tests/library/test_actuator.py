@@ -89,7 +89,7 @@ def test_statics_rests_the_force() -> None:
     assert solution.position(body)[-1, 2] == pytest.approx(-1.2, rel=1e-9)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_events_see_it() -> None:
     """The force, which starts at zero, comes back to zero at an instant of the exact solution."""
     model, _, actuator = regulated()

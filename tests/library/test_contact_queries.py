@@ -69,7 +69,7 @@ def test_channels_have_the_names_of_the_queries() -> None:
     np.testing.assert_array_equal(many.channel("floor.contact_force.3.z"), many.contact_force("floor")[:, 3, 2])
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_an_event_is_where_a_contact_is_hit() -> None:
     """Also within steps at whose ends it is open; where it begins to rest; and where it opens."""
     opens = Event("floor.gap", direction=1, optional=True)

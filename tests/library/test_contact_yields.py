@@ -221,7 +221,7 @@ def sliding_block(friction: float, v: float) -> mbs.Model:
     return model
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_block_slides_to_rest() -> None:
     """After v^2/(2 mu g); it creeps where it would stick."""
     solution = mbs.simulate(sliding_block(0.3, 2.0), 0.75, 3e-3)

@@ -87,7 +87,7 @@ def plate(model: mbs.Model, height: float) -> Shell:
     return model.add(Shell(cells, ShellSection.isotropic(0.02, 1e7, 0.3, 1000.0)))
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_plate_comes_to_rest_on_a_floor() -> None:
     """On its nodes, by half its thickness above; what has no gap in common with a beam beside it."""
     model = mbs.Model(gravity=(0, 0, -9.81))

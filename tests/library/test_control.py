@@ -206,7 +206,7 @@ def test_blocks_with_states_by_the_matrix_exponential(group):
     assert abs(order(errors, steps) - 2.0) < 0.05
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("anti_windup", [None, 1e8])
 @pytest.mark.parametrize("group", GROUPS)
 def test_limits_and_windup(group, anti_windup):
@@ -241,7 +241,7 @@ def test_limits_without_an_integral_leave_nothing_behind():
     np.testing.assert_allclose(run.signal(servo), np.clip(0.1 + 2.0 * (1.0 - run.t), -0.5, 0.5), atol=1e-12)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_block_of_the_user():
     """A pendulum's law by functions, against the same by scipy; derivatives given or by differences."""
     results = []

@@ -205,7 +205,7 @@ def test_eccentric_disc_lifts_its_follower(group: str, flat: bool) -> None:
     assert np.abs(across).max() < 2e-3 * np.linalg.norm(force, axis=1).max()
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_follower_that_would_lift_off_ends_the_run() -> None:
     rate = 20.0  # OFF rate^2 = 20 m/s^2 is above G, so that the disc falls faster than the follower
     separates = (np.pi + np.arcsin(G / OFF / rate**2)) / rate

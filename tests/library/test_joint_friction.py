@@ -69,7 +69,7 @@ def test_bristles_that_bend_little_are_a_spring() -> None:
     assert solution.energy.strain.max() == pytest.approx(0.5 * sigma * 2e-5**2, rel=5e-3)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_block_slides_or_sticks_on_a_slope(group: str) -> None:
     """``g (sin - mu_k cos)`` on the steep one; on the other it creeps, or bends its bristles by their share."""
@@ -150,7 +150,7 @@ def test_below_the_static_limit_it_sticks_to_the_belt() -> None:
     np.testing.assert_allclose(solution.displacement(block)[:, 0], 0.1 * solution.t, rtol=0, atol=1e-5)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_bristles_that_slip_steadily_leave_rounding() -> None:
     """Their rate is what is left of two that cancel: beside itself, its rounding would be a residual of 1."""
     model, h = mbs.Model(gravity=(0, 0, -9.81)), 1e-3

@@ -277,7 +277,7 @@ def test_a_reference_that_jumps():
     np.testing.assert_allclose(run.position(node)[-1, 0], 0.25**2, atol=1e-12)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("group", "formulation"),
     [
@@ -439,7 +439,7 @@ def test_the_rate_of_a_reference_that_jumps_is_that_on_either_side(group):
     np.testing.assert_allclose(run.coordinate(hinge), exact, atol=3e-4)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_errors_of_steps_that_all_follow_a_jump_are_told():
     """A controller that does nothing, but starts the run anew, leaves the estimate of a double pendulum what it is."""
 

@@ -121,7 +121,7 @@ def test_released_ends_have_no_moment(release: Any, moments: tuple[float, float]
     assert mbs.simulate(model, t_end=0.01, step=1e-3).success
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_a_braced_frame_of_pins_is_a_truss() -> None:
     """Members released at both ends carry what trusses carry, where all nodes are free to turn."""
     points = [(0, 0, 0), (2, 0, 0), (0, 0, 2), (2, 0, 2), (1, 2, 1)]

@@ -98,7 +98,7 @@ def test_what_turns_about_a_contact_neither_closes_nor_slips_there(kind: str, po
         np.testing.assert_allclose(closing_about_contacts(*pair(kind, seed, points)), 0.0, rtol=0, atol=1e-14)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_the_gap_is_the_least_distance_of_two_curves() -> None:
     """Against minimisation from many places; the other way round it is the same, with the opposite normal."""
     for seed in range(6):

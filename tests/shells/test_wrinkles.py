@@ -80,7 +80,7 @@ def test_thin_sheets_on_coarse_meshes_are_named_once(caplog: pytest.LogCaptureFi
         caplog.clear()
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_modes_with_waves_of_few_elements_are_told(caplog: pytest.LogCaptureFixture) -> None:
     """A square plate has one half wave each way; a tube under its axial load has many, which a coarse mesh cannot."""
     model, n = mbs.Model(gravity=(0, 0, 0)), 5

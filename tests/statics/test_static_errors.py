@@ -103,7 +103,7 @@ def test_joints_that_repeat_each_other_are_named() -> None:
     assert [str(joint) for joint in solution.redundant] == ["FixedJoint 'one'", "FixedJoint 'two'"]
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_load_beyond_its_limit_tells_how_far_it_came_and_keeps_the_path() -> None:
     model, _ = lee((10, 2, 8))
     with pytest.raises(mbs.ConvergenceError) as error:
@@ -133,7 +133,7 @@ def test_free_fall_has_no_equilibrium(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "node 'body' can" in str(error.value) and "a state nearer to it as initial" in str(error.value)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_angles_beyond_half_a_turn_at_the_start_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a motor turns so far a moment may turn, step by step."""
     monkeypatch.setattr(start, "ITERATIONS", 20)  # more are in vain

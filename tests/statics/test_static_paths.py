@@ -110,7 +110,7 @@ def test_arc_length_and_load_lead_to_the_same_equilibrium() -> None:
         np.testing.assert_allclose(one.x[-1], two.x[-1], rtol=0, atol=1e-6 * one.system.length)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_arc_length_goes_through_limits_of_load_and_displacement() -> None:
     """The load rises to its first limit, falls below zero to the second, and rises; the displacement turns twice."""
     model, beams = lee((10, 2, 8))

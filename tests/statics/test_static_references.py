@@ -94,7 +94,7 @@ def test_elastica(interpolation: str) -> None:
     np.testing.assert_allclose(elastica(5)[:2], [1 - 0.387628, 0.713792], atol=1e-6)  # elliptic integrals
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 def test_force_that_follows(interpolation: str) -> None:
     """The force has a fixed angle to the tip, so that integration from the tip needs no iteration."""
@@ -179,7 +179,7 @@ def test_short_thick_cantilever() -> None:
     np.testing.assert_allclose(extrapolated(values), (-0.15097103, -0.71056837), rtol=5e-6)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 @pytest.mark.parametrize("interpolation", INTERPOLATIONS)
 @pytest.mark.parametrize("shape", ["straight", pytest.param("bent", marks=pytest.mark.slow)])
 def test_slender_beams_neither_lock_nor_take_more_steps(shape: str, interpolation: str) -> None:

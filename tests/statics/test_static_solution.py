@@ -44,7 +44,7 @@ def test_reactions_and_section_forces_balance_the_loads() -> None:
     np.testing.assert_allclose(np.linalg.norm(forces[:, -1, :3], axis=1), np.hypot(1.5, 2 / 16) * solution.t, rtol=1e-2)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_energies_are_those_of_the_loads_that_act() -> None:
     """Strain energy has grown by the work of weight and force, both in proportion to the load factor."""
     model, beam, _ = held_cantilever()
@@ -96,7 +96,7 @@ def test_state_at_a_load_that_is_passed_more_than_once_is_the_first() -> None:
         solution(30)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_files_for_paraview_follow_the_load_or_the_path(tmp_path: Path) -> None:
     model, _ = bend(4)
     solution = mbs.statics(model)
@@ -162,7 +162,7 @@ def test_prescribed_displacement_needs_the_force_that_makes_it() -> None:
     assert -solution.multipliers(push)[-1, 0] == pytest.approx(5, rel=1e-3)  # second order in 80 elements
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_displacement_drives_a_frame_through_its_limit() -> None:
     """Pushed down by 55, Lee's frame is past its upper limit of 18.55, where the load falls."""
     model, beams = lee((10, 2, 8))

@@ -137,7 +137,7 @@ os.kill(os.getpid(), 9)
     assert_same(mbs.resume(copy), memory)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_fewer_states_count_turns_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many are counted together."""
     model, file = double_pendulum(), tmp_path / "run.db"
@@ -165,7 +165,7 @@ def test_times_of_output(tmp_path: Path) -> None:
         assert found.stats.mean_newton_iterations == memory.stats.mean_newton_iterations
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_channels_in_place_of_states(tmp_path: Path) -> None:
     model, file = double_pendulum(), tmp_path / "run.db"
     memory, names = mbs.simulate(model, **RUN), ["tip.position", "hinge.reaction.force", "hinge.angle", "energy"]
@@ -200,7 +200,7 @@ def test_events(tmp_path: Path) -> None:
     assert np.array_equal(resumed.event_states[0][0].x, memory.event_states[0][0].x)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_functions_of_a_script(tmp_path: Path) -> None:
     """What needs no function of the script can be asked of the file alone; the rest, with the model of the script."""
     file = tmp_path / "run.db"
@@ -291,7 +291,7 @@ def test_a_model_that_is_far_away(tmp_path: Path) -> None:
     assert_same(mbs.load(file), memory)
 
 
-@pytest.mark.ci
+@pytest.mark.slow
 def test_saved_solutions(tmp_path: Path) -> None:
     memory = mbs.simulate(machine(), **RUN)
     file = memory.save(tmp_path / "saved")
