@@ -75,7 +75,7 @@ def _doctor(options: argparse.Namespace) -> int:
     """
     script: str = options.script
     if not Path(script).is_file():
-        print(f"{script}: there is no such file")
+        print(f"{script}: {'a folder; name a script in it' if Path(script).is_dir() else 'there is no such file'}")
         return 2
     made: list[fem_mbs.Model] = []
     with _watched(), _arguments([script, *options.arguments]):

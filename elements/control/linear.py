@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     array,
     is_of,
     number,
+    real,
     shown,
 )
 from fem_mbs.errors import ModelError
@@ -48,7 +49,7 @@ Limits = Annotated[tuple[float, float], limit_pair]
 
 
 def _empty(value: Any) -> bool:
-    return isinstance(value, list | tuple | np.ndarray) and not np.size(value)
+    return isinstance(value, list | tuple | np.ndarray) and (own := real(value)) is not None and not own.size
 
 
 def initial_values(value: Any, label: str) -> Array:
@@ -63,7 +64,11 @@ def check_matrices(given: tuple[Any, Any, Any, Any], m: int, label: str) -> Quad
     a, b, c, d = given
     if _empty(a):  # a gain, as scipy.signal writes it
         shape = (None, m), *([(m,)] if m > 1 else [(), (None,)])
-        D = array(d, f"{label}: without states, D", *shape).reshape(-1, m)
+        if any(own is not None and not _empty(own) for own in (b, c)):
+            raise ModelError(
+                f"{label}: B and C go with A, which is empty; leave them out, or give a square matrix as A"
+            )
+        D = array(d, f"{label}: without states, with an empty A, D", *shape).reshape(-1, m)
         return np.zeros((0, 0)), np.zeros((0, m)), np.zeros((len(D), 0)), D
     A = np.atleast_2d(array(a, f"{label}: A", (), (None, None), what="a square matrix"))
     n = len(A)

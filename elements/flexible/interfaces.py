@@ -240,6 +240,11 @@ def attach(interfaces: list[AttachedInterface], points: Array, dofs: IntArray) -
     for own in rigid:
         held[rows[own.nodes][rows[own.nodes] >= 0]] = True
     free = np.flatnonzero(~held)
+    if len(rigid) == 1 and not len(free):
+        raise ModelError(
+            f"Reduction: the rigid interface '{rigid[0].name}' has all nodes of the mesh, and nothing deforms; give it "
+            "those alone that it holds, Interface.average, or a RigidBody in place of the mesh"
+        )
     new, size = np.full(N, -1), len(free) + 6 * len(rigid)
     new[free] = np.arange(len(free))
     rest: list[tuple[Any, Any, Array]] = [(free, new[free], np.ones(len(free)))]

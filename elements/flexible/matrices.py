@@ -72,6 +72,8 @@ class SourceMesh(NamedTuple):
     """A damping matrix ``(N, N)``, where there is one."""
     numbers: IntArray | None = None
     """Nodes ``(p,)`` of the points of the mesh that was given, -1 for none; by default they are these points."""
+    sound: Array = np.zeros(0)
+    """Speeds of sound in its materials, ``sqrt(E / rho)``, as far as they are known."""
 
 
 @runtime_checkable

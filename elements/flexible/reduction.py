@@ -59,6 +59,8 @@ SLOW = 0.3
 """Lowest angular frequency times size in m/s that looks wrong: the speed of sound times how slender a body is."""
 LARGE = 300.0
 """Size in m from which on points look like millimetres."""
+SOUND = (10.0, 2e4)
+"""Between which the speed of sound in a solid is likely, in m/s."""
 DENSITIES, FLAT = (1e-3, 1e6), 1e-6
 """Between which kg/m^3 of a brick of its mass and inertia are likely, unless it is this thin."""
 
@@ -222,6 +224,12 @@ class Reduction(Public):
         if rayleigh is not None and np.ndim(damping) == 0 and damping:
             raise ModelError("Reduction: rayleigh is in place of a damping ratio, received both")
         free = FreeMesh(points, stiffness, mass, mesh.dofs, units)
+        if (wrong := (speeds := free.unit * mesh.sound)[(speeds < SOUND[0]) | (speeds > SOUND[1])]).size:
+            LOG.warning(
+                "Reduction: sound goes at sqrt(E / rho) = %.2g m/s in it, as in no solid, 5200 in steel, 40 in rubber; "
+                "look at units= and those of E, rho and the points",
+                wrong[0],
+            )
         given = placed(interfaces, mesh, free.turns)
         sets = recovered_sets(recover, mesh, given)
         forces = nodal_forces(loads, mesh, free.unit)

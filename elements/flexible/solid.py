@@ -16,7 +16,7 @@ from fem_mbs.arrays import Array, IntArray, places_in
 from fem_mbs.contracts import number, shown
 from fem_mbs.elements.beams.line_mesh import named_cells, read_mesh
 from fem_mbs.elements.flexible.matrices import Facets, SourceMesh, with_middles
-from fem_mbs.errors import MissingPackageError, ModelError
+from fem_mbs.errors import LOG, MissingPackageError, ModelError
 
 CELLS = ("tetra", "tetra10", "hexahedron", "hexahedron20", "hexahedron27")
 FACES = {"triangle": 3, "triangle6": 3, "quad": 4, "quad8": 4, "quad9": 4}
@@ -27,6 +27,8 @@ ORDERS = {True: 4, False: 5}
 """Of polynomials that are integrated exactly, in tetrahedra or not."""
 FLAT = 1e-10
 """Volume of a cell that has none, against the cube of its extent."""
+LONG = 0.7
+"""Share of the extent of a body over which a cell reaches that is too coarse for bending."""
 CHUNK = 3_000_000
 """Numbers of cells that are worked on together."""
 ROUND = (0, 4, 1, 5, 2, 6, 3, 7, 0)
@@ -150,6 +152,8 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     if not (-1.0 < poisson.min() and poisson.max() < 0.5):
         raise ModelError(f"Reduction.solid: nu must be above -1 and below 0.5, received {shown(nu)}")
     material = Material(young * poisson / ((1.0 + poisson) * (1.0 - 2.0 * poisson)), 0.5 * young / (1.0 + poisson))
+    if np.ptp(m.p[:, m.t], axis=1).max() > LONG * np.ptp(m.p, axis=1).max():
+        LOG.warning("Reduction.solid: a cell reaches over the body, which is stiffer by that than it is; mesh it finer")
     K, M = _matrices(basis, material, density)
     sets = {name: np.unique(basis.get_dofs(facets).all()) for name, facets in given.faces.items()}
     for name, own in cells.items():
@@ -162,7 +166,10 @@ def assembled(mesh: Any, E: Any, nu: Any, rho: Any) -> SourceMesh:
     facets = _surface(skfem.FacetBasis(m, scalar, facets=m.boundary_facets(), intorder=4), faces)
     stress = Stress(m, scalar, material, basis.element_dofs.T)
     numbers = given.numbers(points, basis.element_dofs.T)
-    return SourceMesh(points, K, M, None, sets, facets, triangles, stress, stress.geometric, numbers=numbers)
+    sound = np.sqrt(young / density)
+    return SourceMesh(
+        points, K, M, None, sets, facets, triangles, stress, stress.geometric, numbers=numbers, sound=sound
+    )
 
 
 def _refuse_cells(m: Any, places: Array) -> None:

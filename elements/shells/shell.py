@@ -56,7 +56,8 @@ Fold = Annotated[float, partial(number, low=0.0, high=180.0)]
 
 
 def _pair(value: Any, label: object, each: Callable[[Any, str], Any], what: str) -> tuple[Any, Any]:
-    if not isinstance(value, Sequence) or len(value) != 2:
+    several = isinstance(value, Sequence) or isinstance(value, np.ndarray) and value.ndim == 1
+    if not several or len(value) != 2:
         raise ModelError(f"{label} must be two {what}, received {shown(value)}")
     first, second = (each(own, f"{label}[{k}]") for k, own in enumerate(value))
     return first, second

@@ -74,7 +74,8 @@ USUAL = (
     "JointSpring=TorsionSpring,TorsionalSpring,TorsionalSpringDamper,LinearSpringDamper,CoordinateSpringDamper "
     "PointMass=Mass,ConcentratedMass,MassPoint Ball=Sphere Box=Brick,Cuboid,Cube Cylinder=Disc,Disk,Wheel "
     "Plane=Floor,Wall,HalfSpace center=point,position,location Beam=Cable,Cable2D,TimoshenkoBeam "
-    "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline"
+    "Shell=Plate NodeSensor=Accelerometer,Sensor SmoothStep=Step Harmonic=Cosine,Sine Table=Spline "
+    "translation=position,displacement rotation=orientation"
 )
 """Names, and what others call it."""
 OURS: dict[str, list[str]] = {}

@@ -453,6 +453,7 @@ SPECIAL: dict[str, Any] = {
     "Pressure.value": lambda w: pick([0.3, lambda t: t], w),
     "damping": lambda w: 0.1,
     "nu": lambda w: 0.3,
+    "poisson": lambda w: 0.3,
     "inner_radius": lambda w: 0.01,
     "y_axis": lambda w: (0.1, 0.2, 1.0),
     "t_end": lambda w: 0.05,
@@ -783,7 +784,8 @@ def junk(hint: Any, name: str, default: Any, w: SimpleNamespace) -> tuple[Any, b
     if any(get_origin(base) in LIST_TYPES for base in bases):
         choices = [value for value in choices if not is_empty(value)]
     if any(get_origin(base) in LIST_TYPES and str in kinds(get_args(base)[0]) for base in bases):
-        choices = [value for value in choices if not are_texts(value)]  # names of nobody knows what
+        # names of nobody knows what, or one
+        choices = [value for value in choices if not (are_texts(value) or isinstance(value, str))]
     if any(is_vector(kind) for kind in kinds(hint)):
         choices += [(1, 2), np.full(3, np.nan), (np.inf, 0, 0), 3.0, np.zeros((3, 3)), ("1", "2", "3")]
     if numeric:

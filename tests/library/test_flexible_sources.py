@@ -283,7 +283,7 @@ def test_sides_of_hexahedra_of_twenty_nodes_are_curved() -> None:
 
 
 @pytest.mark.ci
-def test_millimetres_and_tonnes_taken_for_metres_are_doubted() -> None:
+def test_millimetres_and_tonnes_taken_for_metres_are_doubted(caplog: pytest.LogCaptureFixture) -> None:
     own = mesh("hexahedron")
     own.points = 1e3 * own.points  # type: ignore[attr-defined]
     ends = {"a": Interface.rigid(lambda p: p[:, 0] < 1e-6)}
@@ -294,6 +294,10 @@ def test_millimetres_and_tonnes_taken_for_metres_are_doubted() -> None:
     ):
         found = list(Reduction.solid(own, E, 0.3, rho, ends, modes=0, units=units).doubts())
         assert len(found) == len(words) and all(word in text for word, text in zip(words, found, strict=True))
+        assert ("sound goes at" in caplog.text) == (units == "SI" and E < 70e9)
+        caplog.clear()
+    with pytest.raises(mbs.ModelError, match="'a' has all nodes of the mesh"):
+        Reduction.solid(own, 70e9, 0.3, 2700.0, {"a": Interface.rigid(lambda p: p[:, 0] < np.inf)}, modes=0)
 
 
 @pytest.mark.one
