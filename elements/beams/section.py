@@ -219,7 +219,7 @@ class BeamSection(Public):
         if not _is_positive(K):
             raise ModelError(f"BeamSection.general: stiffness must be positive definite, received\n{K}")
         m = M[0, 0]
-        center = np.array([M[5, 1] - M[4, 2], M[3, 2] - M[5, 0], M[4, 0] - M[3, 1]]) / (2 * m) if m > 0 else np.zeros(3)
+        center = np.array([M[5, 1], M[3, 2], M[4, 0]]) / m if m > 0 else np.zeros(3)
         tilde = np.array([[0, -center[2], center[1]], [center[2], 0, -center[0]], [-center[1], center[0], 0]])
         units = np.sqrt(np.abs(np.diag(M)))
         form = np.block([[m * np.eye(3), -m * tilde], [m * tilde, M[3:, 3:]]])

@@ -188,10 +188,9 @@ def masses(M: csr_array, dofs: IntArray, n: int) -> csr_array:
     """
     rows = np.full((n, 6), -1)
     rows[dofs[:, 0], dofs[:, 1]] = np.arange(len(dofs))
-    if (rows[:, :3] < 0).any() and (rows[:, :3] >= 0).any(axis=1).any():
-        node = int(np.flatnonzero((rows[:, :3] < 0).any(axis=1))[0])
+    if (incomplete := np.flatnonzero((rows[:, :3] < 0).any(axis=1))).size:
         raise ModelError(
-            f"Reduction: node {node} has not all of its three displacements in dofs: it is held; give the free body"
+            f"Reduction: node {incomplete[0]} has not all of its three displacements in dofs: give the free body"
         )
     m = csr_array(sum(M[rows[:, a]][:, rows[:, a]] for a in range(3)) / 3.0)
     if not m.sum() > 0.0:

@@ -65,9 +65,9 @@ class Closing:
         self.columns = system.equation[self.components]
         self.rows = np.flatnonzero(~system.velocity_level)
         self.units = 1.0 / system.weight[self.components]
+        self.given = system.prescribe(0.0)
         stiffness = self._stiffness(self.built)
-        largest = abs(stiffness).max() if stiffness.nnz else 0.0
-        self.weight = SOLID / largest if largest > 0.0 else 0.0
+        self.weight = SOLID / (abs(stiffness).max() or 1.0) if stiffness.nnz else 0.0
         self.solid = self.weight * stiffness
 
     def gap(self, pose: Motion) -> float:
@@ -115,7 +115,7 @@ class Closing:
         return None
 
     def _evaluate(self, pose: Motion) -> Evaluation:
-        return self.system.evaluate(pose, np.zeros(self.system.m), self.system.prescribe(0.0))
+        return self.system.evaluate(pose, np.zeros(self.system.m), self.given)
 
     def _gaps(self, evaluation: Evaluation) -> Array:
         """Dimensionless gaps of the equations of positions."""
@@ -152,7 +152,7 @@ class Closing:
         system = self.system
         moved = np.vecmat(pose.x - system.x0, pose.R) / system.length**2, so3.log(system.R0.mT @ pose.R)
         whole = np.append(np.concatenate(moved, axis=1), np.zeros(system.k))
-        for batch, data, rows in zip(system.batches, system.prescribe(0.0).elements, system.components, strict=True):
+        for batch, data, rows in zip(system.batches, self.given.elements, system.components, strict=True):
             if is_solid(batch):
                 force, _ = batch.force(pose, data)
                 sums = force.reshape(len(force), -1, rows.shape[1]).sum(axis=1)

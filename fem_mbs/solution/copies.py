@@ -162,7 +162,7 @@ def _same(one: Any, other: Any) -> bool:
 def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
     """An item of a list in a copy, of ``one``, the same ``shifted``, and the ``first`` and the ``second`` of two."""
     every = one, shifted, first, second
-    if all(own is one for own in every) or (isinstance(one, types.MethodType) and all(own == one for own in every)):
+    if all(own is one for own in every):
         return one
     if isinstance(one, tuple | list) and all(len(own) == len(one) for own in every):
         return _made(type(one), [_in_copy(k, *own) for own in zip(*every, strict=True)])
@@ -170,11 +170,12 @@ def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
         return partial(one.func, *_in_copy(k, *(own.args for own in every)))
     if isinstance(one, slice):
         return slice(*(_in_copy(k, *own) for own in zip(*map(_ends, every), strict=True)))
-    if isinstance(one, np.ndarray | np.generic | float | int | str) and _same(one, first):
-        if _same(one, shifted) and _same(one, second):
+    numbers: Any = np.ndarray | np.generic | float | int | str | types.MethodType
+    if isinstance(one, numbers) and _same(one, first) and _same(one, shifted):
+        if _same(one, second):
             return one
-        if np.asarray(one).dtype.kind == "i" and np.shape(one) == np.shape(shifted) == np.shape(second):
-            return one + k * ((second - one) + (shifted - one))
+        if np.asarray(one).dtype.kind == "i" and np.shape(one) == np.shape(second):
+            return one + k * (second - one)
     raise UnlikeError("a list that does not double")
 
 

@@ -116,7 +116,7 @@ def energies_of(batch: ElementBatch, motion: Motion) -> Energy:
     if not isinstance(result, Energy):
         raise ModelError(f"{_of(batch, 'energy')} must be an Energy, received {shown(result)}")
     for name, values in zip(Energy._fields, result, strict=True):
-        if np.ndim(values) or not isinstance(values, int | float):
+        if not isinstance(values, int | float):
             check_shape(batch, f"energy: {name}", values, (len(batch.nodes),))
         if not np.isfinite(values).all():
             raise ModelError(f"{_of(batch, f'energy: {name}')} must be finite numbers, received {shown(values)}")

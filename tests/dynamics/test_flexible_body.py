@@ -433,6 +433,10 @@ def test_a_stored_run_is_gone_on_with_without_the_mesh(tmp_path: Path) -> None:
         (lambda p, K, M: Reduction(p, K, M, ENDS, dofs=[(0, 1), (0, 0)]), "1 to 6 in each row, received 0, 0 in row 1"),
         (lambda p, K, M: Reduction(p, K, M, ENDS, dofs=[(0, 1), (0, 1)]), "two rows belong to one direction"),
         (lambda p, K, M: Reduction(p, K, M, ENDS, dofs=[(0, 1), (20, 1)]), "a node from 0 to 19 .* received 20, 1"),
+        (
+            lambda p, K, M: Reduction([*p, p[0]], K, M, ENDS, dofs=list(np.ndindex(20, 3)) + np.eye(1, 2, 1)),
+            "node 20 has not",
+        ),
         (lambda p, K, M: Reduction(p, K, M, ENDS, triangles=[(0, 1, -1)]), "triangles must be three nodes from 0"),
         (lambda p, K, M: Reduction(p, K, M, ENDS, triangles=[(0, 1, 20)]), "from 0 to 19 .* received 0, 1, 20"),
         (lambda p, K, M: Reduction(p, K, M, ENDS, rayleigh=(0, 1), damping=0.1), "in place of a damping ratio"),

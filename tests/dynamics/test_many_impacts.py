@@ -127,6 +127,15 @@ def test_impacts_at_the_ends_of_steps_are_as_wrong_as_estimated(restitution: flo
     assert 0.7 < late.stats.error.length / off < 1.5
 
 
+def test_impacts_at_the_ends_of_many_steps_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    ball = model.add_node((0, 0, 0.11))
+    model.add(RigidBody(ball, 1.0, [0.004] * 3))
+    model.add(Contact(model.ground, ball, Plane(), Ball(0.1), restitution=0.6))
+    mbs.simulate(model, 0.2, 0.02, method=mbs.NonsmoothAlpha(locate=0))
+    assert "in 3 of 10 steps impacts acted at the end" in caplog.text
+
+
 @pytest.mark.slow
 def test_what_rattles_faster_than_is_located_is_not_silent() -> None:
     """A ball between the floor and one that falls on it: more impacts in a step than are located by default."""

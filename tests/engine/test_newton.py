@@ -65,6 +65,13 @@ def test_residuals_fall_quadratically() -> None:
     assert len(e) >= 5 and e[-1] < 1e-10
 
 
+def test_what_a_second_correction_leaves_is_foretold() -> None:
+    """At most 40 times its residual, times the square of its ratio to the first, 2.4e-4: it is not evaluated."""
+    for tolerance, evaluated in ((3e-4, 2), (2e-4, 3)):
+        found = newton_solve(root := Root(), 1.5, Newton(force_tolerance=tolerance), history=ConvergenceHistory())
+        assert len(root.evaluated) == evaluated and abs(found.unknown - np.sqrt(2.0)) < 1e-5
+
+
 def test_rounding_above_wanted_tolerances_is_taken_if_the_options_allow_it() -> None:
     """A residual that keeps to 1e-9 whatever the correction: less is wanted of it, 1e-8 is asked for."""
     options = Newton(correction_tolerance=1e-30)
@@ -311,6 +318,9 @@ def test_matrix_of_the_last_problem_is_kept_and_replaced_if_it_is_bad() -> None:
     found = newton_solve(bad, 1.4, Newton(modified=True), kept=100.0)
     assert found.unknown == pytest.approx(np.sqrt(2.0), abs=1e-8)
     assert found.report.factorizations == 1 and found.linearization == 2.0 * bad.linearized[0]
+    for kept, corrections in ((1.27, 1), (5.6, 2)):  # a first correction makes it 1.2 times, or half, as large
+        newton_solve(own := Root(), 1.4, Newton(modified=True), kept=kept)
+        assert own.linearized[0] == own.evaluated[corrections]
     newton_solve(full, 1.4, Newton(), kept=100.0)
     assert full.linearized[0] == 1.4
 

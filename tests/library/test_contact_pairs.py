@@ -17,8 +17,8 @@ import fem_mbs as mbs
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Motion, Shape, UnilateralBatch
 from fem_mbs.elements import Ball, Box, Bush, Capsule, Contact, Cylinder, Plane, Surface
-from fem_mbs.elements.contact.boxes import Brick, boxes
-from fem_mbs.elements.contact.pairs import Nearest, approach, every
+from fem_mbs.elements.contact.boxes import Brick, box_points, boxes
+from fem_mbs.elements.contact.pairs import Nearest, Points, approach, every
 from fem_mbs.elements.contact.shapes import reach
 from fem_mbs.elements.contact.yielding import YieldingBatch
 from fem_mbs.lie import so3
@@ -226,6 +226,20 @@ def test_edges_that_go_on_cross_near_their_boxes() -> None:
         touch, on = (np.abs(own.gap) < 1e-9 for own in (near, held))
         assert touch.sum() >= 6 and on[touch].all()
         assert np.linalg.norm(held.b[on], axis=-1).max() < 2.0
+
+
+def test_gaps_grow_with_their_bodies() -> None:
+    """Of points beyond a face, an edge and a corner of a box, on an edge, and within."""
+    places = np.array([(0.9, 0.2, 0.1), (0.9, 1.3, 0.1), (0.9, 1.3, 0.8), (0.5, 1.0, 0.2), (0.1, 0.9, 0.1)])
+    half, center = np.array([[[0.5, 1.0, 0.5]]]), np.zeros((1, 1, 3))
+    here, *others = (
+        box_points(Brick(center, np.eye(3)[None], size * half), Points(size * places[None], np.zeros((1, 5))))
+        for size in (1.0, 1e-4, 1e4)
+    )
+    np.testing.assert_allclose(here.gap, [[0.4, 0.5, np.sqrt(0.34), 0.0, -0.1]], atol=1e-12)
+    for size, other in zip((1e-4, 1e4), others, strict=True):
+        np.testing.assert_allclose(other.gap, size * here.gap, rtol=1e-9, atol=1e-12 * size)
+        np.testing.assert_allclose(other.normal, here.normal, atol=1e-9)
 
 
 def test_a_cylinder_that_lies_on_a_plane_is_as_high_as_its_radius() -> None:

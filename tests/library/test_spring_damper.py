@@ -130,7 +130,7 @@ def test_bad_input_is_refused_by_name() -> None:
             SpringDamper(model.ground, node, **arguments)
 
 
-@pytest.mark.parametrize("value", [np.ones(3), np.nan, 1j, None, "2", np.ones(1)])
+@pytest.mark.parametrize("value", [np.ones(3), np.nan, float("inf"), 1j, None, "2", np.ones(1)])
 def test_laws_that_return_no_number_are_refused_by_name(value: Any) -> None:
     model, _ = hung("R3xSO3", force=lambda t, length, speed: value)
     with pytest.raises(
