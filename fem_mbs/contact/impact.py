@@ -17,7 +17,7 @@ from scipy.sparse import diags_array
 
 from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contact.complementarity import Pushes, push
+from fem_mbs.contact.complementarity import Laws, Pushes, push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.many import Matrix, connected, effects, per_mass, without_held
 from fem_mbs.contracts import State, listed
@@ -43,6 +43,9 @@ NO_GAIN, HALVINGS = 1e-10, 32
 """Energy that impulses bring, over what they exchange, that is rounding; halvings of the share that keeps it."""
 NO_HIT = 1e-12
 """Impulse, and energy that it exchanges, over the largest, of what rests and is not hit itself."""
+YIELDS = 1e-6
+"""Compliance of contacts, over what they do to themselves, in each correction of places: gaps that contradict each
+other by rounding, as those of faces that lie on each other, would lead far away."""
 PLACED = 1e-13
 """Largest gap that is left of corrections, over the extent of the model."""
 
@@ -68,7 +71,7 @@ def mobility_by_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> 
     return Mobility(system, at, factors)
 
 
-def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
+def impulses(G: Matrix, now: Array, back: Array, friction: Array, given: Array | float = 0.0) -> Pushes:
     """Impulses by Newton's law, ``0 <= P_N, gap'+ - back >= 0``, and Coulomb's, that bring no energy.
 
     Where bodies are hit while they slide, or in several points at once, both laws may bring some (Kane). With nothing
@@ -86,7 +89,11 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
         Speeds with which gaps are to open.
     friction : (k,)
         Coefficients.
+    given : (k, 3), optional
+        Impulses that forces have brought so far, of which the laws are, too: so much may be taken back.
     """
+    given = np.zeros_like(now) + given
+    now = now - (G @ given.ravel()).reshape(-1, 3)
 
     def obeying(share: Array) -> tuple[Pushes, Array]:
         """Impulses, and the energy that those of each contact bring."""
@@ -100,12 +107,12 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
     exchanged = np.abs(P * now).sum(axis=1)
     rounding = np.maximum(NO_GAIN * exchanged, NO_HIT * exchanged.max(initial=0.0))  # of what is hit beside none
     if not solved or (brings <= rounding).all():
-        return Pushes(P, solved)
+        return Pushes(P - given, solved)
     label = connected(G, len(now))
     together = partial(np.bincount, label)
     gains = (together(brings) > together(rounding))[label]
     if not gains.any():
-        return Pushes(P, solved)
+        return Pushes(P - given, solved)
     high, share = share, np.where(gains, 0.0, share)
     (P, solved), _ = obeying(share)
     for _ in range(HALVINGS):
@@ -114,15 +121,17 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array) -> Pushes:
         passes = trial.solved & gains & (together(brings) <= 0.0)[label]
         share, high = np.where(passes, middle, share), np.where(passes, high, middle)
         P = np.where(passes[:, None], trial.P, P)
-    return Pushes(P, solved)
+    return Pushes(P - given, solved)
 
 
-def strike(contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array) -> State:
-    """The state after an impact of all that touch; ``before`` (k, 3) are rates."""
+def strike(
+    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array, given: Array | float = 0.0
+) -> State:
+    """The state after an impact of all that touch; ``before`` (k, 3) are rates, ``given`` those of ``impulses``."""
     system, at = contacts.open, touching.here(state)
     mobility, now = mobility_by_mass(contacts, state, at), at.rates()
     back = -restitution * np.minimum(before[:, 0], 0.0)
-    P, solved = impulses(mobility.delassus, now, back, touching.friction)
+    P, solved = impulses(mobility.delassus, now, back, touching.friction, given)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
@@ -145,7 +154,14 @@ def remembered(contacts: Contacts, state: State, hit: IntArray, P: Array, rates:
 
 
 def errors_after(
-    before: State, after: State, touching: Selection, restitution: Array, errors: Array, *, rates: Array
+    before: State,
+    after: State,
+    touching: Selection,
+    restitution: Array,
+    errors: Array,
+    *,
+    rates: Array,
+    given: Array | float,
 ) -> Array:
     """What an impact makes of errors ``(5, N)`` of configuration and velocities; of accelerations none are known.
 
@@ -175,7 +191,7 @@ def errors_after(
     udot = contacts.added(before.udot, system.own_of(faster))
     beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
     try:
-        beside = strike(contacts, beside, touching, rates + touching.here(beside).rates() - now, restitution)
+        beside = strike(contacts, beside, touching, rates + touching.here(beside).rates() - now, restitution, given)
     except NotConvergedError:
         return errors
     result[0] = errors[0] + late * (v - v_after)
@@ -184,7 +200,9 @@ def errors_after(
     return result
 
 
-def errors_of_late(first: State, deep: State, before: State, after: State, touching: Selection, *, h: float) -> Array:
+def errors_of_late(
+    first: State, deep: State, before: State, after: State, touching: Selection, *, h: float, given: Array
+) -> Array:
     """What impulses get wrong of the configuration and of velocities, ``(2, N)``, that act at the end of a part.
 
     They acted when gaps closed: from there on nodes have gone as these led them, in place of ``deep``, and were not
@@ -206,7 +224,7 @@ def errors_of_late(first: State, deep: State, before: State, after: State, touch
     comes_back = P * np.divide(missed, changes, out=np.zeros_like(missed), where=returns & (changes > 0.0))[:, None]
     again = earlier[:, IMPULSES].any(axis=1) & (earlier[:, TIME] >= after.t - ONCE_MORE * h)
     if again.any():
-        rests = impulses(mobility.delassus, now, np.zeros(touching.k), touching.friction).P
+        rests = impulses(mobility.delassus, now, np.zeros(touching.k), touching.friction, given[own]).P
         comes_back[again] = (P - rests)[again]
     pushed = system.kinematics.relative(deep.x, deep.R, before.x, before.R).ravel()
     pushed = np.append(pushed, contacts.without(before).u - contacts.without(deep).u)
@@ -248,10 +266,12 @@ def placed(contacts: Contacts, state: State, near: BoolArray, metric: StepMatrix
 
     In the metric of a step, mass over its square and stiffness: in that of the mass alone, what is stiff would be
     deformed where one of its nodes is pushed. Each correction is of the whole way from the first place: corrections of
-    what the last one has left would leave open what the first ones have pushed.
+    what the last one has left would leave open what the first ones have pushed. Forces of the step, which pushed in
+    the same metric, are found anew with it: what rests on all of a face would rock on its edges for ever.
     """
-    system, first, touches = contacts.open, state, np.zeros(contacts.count, np.bool_)
-    pushes, closing, D = np.zeros((contacts.count, 3)), np.zeros(system.m), np.zeros(system.N)
+    system, first = contacts.open, state
+    pushes = forces = contacts.forces(state) * [1.0, 0.0, 0.0]
+    touches, closing, D = forces[:, 0] > 0.0, np.zeros(system.m), np.zeros(system.N)
     for _ in range(CORRECTIONS):
         motion, pushed = contacts.system.motion(state), pushes[:, 0] > 0.0
         gap = contacts.gaps(motion, near)
@@ -265,10 +285,12 @@ def placed(contacts: Contacts, state: State, near: BoolArray, metric: StepMatrix
         mobility, P = Mobility(system, which.at(motion), metric.factors), pushes[which.numbers]
         closing = closing - evaluation.constraint
         d, last = solve_with_constraints(system, metric.factors, np.zeros(system.N), closing)[0], P.ravel()
+        d = d - mobility.moves @ forces[which.numbers].ravel()
         ahead = d + mobility.moves @ last - system.to_body(state.R, D)  # if nothing pushes otherwise than before
         c = np.zeros((which.k, 3))
         c[:, 0] = gap[which.numbers] + (mobility.G @ ahead - mobility.delassus @ last)[::3]
-        pushes[which.numbers] = P = push(mobility.delassus, c, np.zeros(which.k), guess=P).P
+        laws, pushes = Laws(mobility.delassus, c, np.zeros(which.k)), np.zeros_like(pushes)
+        pushes[which.numbers] = P = laws.yielding(YIELDS / laws.r[:, :1], P).pushes(P).P
         D = system.from_body(state.R, d + mobility.moves @ P.ravel())
         x, R = system.kinematics.retract(first.x, first.R, system.nodes_of(D))
         state = replace(first, x=x, R=R, u=contacts.added(first.u, system.own_of(D)))

@@ -345,10 +345,12 @@ class NonsmoothAlpha(Method):
         pushed[contacts.within(gaps, TOUCHING)] = True
         watch = Watch(until, limits=memory.watch.limits)
         moved = Standing(state, memory._replace(watch=watch))
-        struck = self._impulses(contacts, begin.memory.closed, moved, pushed, begin.state, h)
+        # what has pressed in the part while it had not been hit elsewhere may press less
+        given = 0.5 * (before.t - begin.state.t) * (contacts.forces(begin.state) + contacts.forces(before))
+        struck = self._impulses(contacts, begin.memory.closed, moved, pushed, begin.state, h, given)
         if (errors := struck.memory.alpha.errors) is not None:
             values, which = errors.values.copy(), Selection(contacts, once(contacts, state, pushed))
-            values[:2] += errors_of_late(begin.state, before, state, struck.state, which, h=h)
+            values[:2] += errors_of_late(begin.state, before, state, struck.state, which, h=h, given=given)
             alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
             struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
         end, gains = balanced(contacts, begin, struck)
@@ -358,11 +360,19 @@ class NonsmoothAlpha(Method):
 
     @np.errstate(over="ignore", invalid="ignore")
     def _impulses(
-        self, contacts: Contacts, closed: BoolArray, point: Standing, touches: BoolArray, first: State, h: float
+        self,
+        contacts: Contacts,
+        closed: BoolArray,
+        point: Standing,
+        touches: BoolArray,
+        first: State,
+        h: float,
+        given: Array | None = None,
     ) -> Standing:
         """After impulses of all that touch, whose rates before are those of the ``first`` state.
 
-        Of those that were closed nothing comes back. The smooth part begins anew with forces of what does not part.
+        Impulses that forces have ``given`` (C, 3) may be taken back. Of those that were closed nothing comes back. The
+        smooth part begins anew with forces of what does not part.
         """
         (state, memory), every = point, Selection(contacts, touches)
         rates, approach = every.here(first).rates(), memory.approach.copy()
@@ -373,12 +383,13 @@ class NonsmoothAlpha(Method):
         rest = RESTING * approach[own] if self.rest_speed is None else self.rest_speed
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
-        before, state = state, strike(contacts, state, which, rates, back)
+        taken = 0.0 if given is None else given[own]
+        before, state = state, strike(contacts, state, which, rates, back, taken)
         memory = memory._replace(approach=approach, watch=after_jump(contacts, memory.watch, before, state))
         state, memory = begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touches, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha
         if (errors := alpha.errors) is not None:
-            values = errors_after(before, state, which, back, errors.values, rates=rates)
+            values = errors_after(before, state, which, back, errors.values, rates=rates, given=taken)
             largest = np.maximum(errors.largest, [[0.0], [0.0], [1.0]] * worst(contacts.open, errors.values[0]))
             # rounds are between impacts
             alpha = alpha._replace(errors=errors._replace(values=values, largest=largest, turned=0.0))

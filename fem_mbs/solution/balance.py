@@ -134,7 +134,7 @@ class Impulse(NamedTuple):
     point: int
     """Number of the point of the contact."""
     normal: float
-    """N s (N m s of an angle)."""
+    """N s (N m s of an angle); negative where impacts beside have taken back what forces had brought in the step."""
     friction: Array
     """Along two tangents, ``(2,)``."""
 

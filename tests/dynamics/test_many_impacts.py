@@ -170,3 +170,20 @@ def test_what_is_pushed_out_touches(seed: int) -> None:
     gaps = contacts.gaps(system.motion(there))
     assert pushed.any() and gaps.min() > -1e-13
     np.testing.assert_allclose(gaps[pushed], 0.0, rtol=0, atol=1e-13)
+
+
+@pytest.mark.slow
+def test_dominoes_that_lie_on_each_other_rest() -> None:
+    """Faces are flat to rounding there, and are hit on one edge after the other in less than a step."""
+    model, sides = mbs.Model(gravity=(0, 0, -9.81)), np.array([0.01, 0.03, 0.06])
+    parts: list[object] = [(model.ground, Plane())]
+    for k in range(3):
+        node = model.add_node((0.03 * k, 0, 0.03))
+        inertia = 0.02 / 12 * (sides @ sides - sides**2)
+        parts.append(model.add(RigidBody(node, 0.02, inertia.tolist(), shape=Box(tuple(sides)))))
+    model.nodes[1].velocity, model.nodes[1].angular_velocity = (0.75, 0, 0), (0, 25, 0)
+    model.add(contacts_between(parts, friction=0.3))
+    solution = mbs.simulate(model, 0.5, 5e-3)
+    assert len(solution.t) < 120
+    assert max(hit.t for own in model.elements if own.contacts for hit in solution.impulses(own)) < 0.45
+    assert solution.energy.kinetic[-1] < 1e-3 * solution.energy.kinetic.max()

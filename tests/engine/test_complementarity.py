@@ -345,6 +345,17 @@ def test_impulses_bring_no_energy() -> None:
     assert gains >= 3, gains
 
 
+def test_what_forces_have_given_is_shared_where_more_is_hit() -> None:
+    """A tall block stands on one edge for a while, which bears it alone, and comes to rest on both: each bears half."""
+    G, (fallen, lever) = np.zeros((6, 6)), (0.01, 0.9)
+    G[::3, ::3] = [[1.0 + lever, 1.0 - lever], [1.0 - lever, 1.0 + lever]]
+    given = np.array([[fallen / G[0, 0], 0, 0], [0, 0, 0]])
+    now = (G @ given.ravel()).reshape(2, 3) - [fallen, 0.0, 0.0]
+    P, solved = impulses(G, now, np.zeros(2), np.zeros(2), given)
+    assert solved and P[0, 0] < 0.0
+    np.testing.assert_allclose((P + given)[:, 0], 0.5 * fallen, rtol=1e-12)
+
+
 @pytest.mark.parametrize("back", [1e-17, 1e-9])
 def test_energy_of_what_bears_nothing_is_rounding(monkeypatch: pytest.MonkeyPatch, back: float) -> None:
     """It is not sought anew with what share of restitutions energy is kept."""
