@@ -123,8 +123,9 @@ def part_of(
     if errors is not None and h < INSTANT * memory.longest:
         alpha = alpha._replace(errors=errors._replace(t=state.t))
     memory = memory._replace(alpha=alpha, watch=watch, balance=balance)
-    smooth = Smooth(Standing(state, memory), contacts.report(step.report), step.error or 0.0, False, damped, impulsive)
-    if watch.gap is None:  # nothing is near
+    end, error = Standing(state, memory), step.error or 0.0
+    smooth = Smooth(end, contacts.report(step.report), error, False, damped, impulsive, anew, stops)
+    if watch.gap is None:  # nothing comes near, or leaves what it touches
         return smooth
     alike = memory.closed & ~memory.touches
     if not impulsive and (watch.gap[alike] < -DEEP * contacts.size[alike]).any():  # they no longer are
@@ -133,15 +134,15 @@ def part_of(
     end, gains = balanced(contacts, point, smooth.point)
     left = touches & (watch.gap > TOUCHING * contacts.size) & contacts.pushing(state)
     # beyond the end of a face or an edge, forces jump, too
-    return smooth._replace(point=end, gains=gains, jumps=anew or bool(left.any()), stops=stops)
+    return smooth._replace(point=end, gains=gains, jumps=anew or bool(left.any()))
 
 
 def ended(contacts: Contacts, method: GeneralizedAlpha, smooth: Smooth, h: float) -> Standing:
     """The end of a part without an impact, from where the next goes on: with what touches there, in steps of ``h``."""
-    (state, memory), gap = smooth.point, smooth.point.memory.watch.gap
-    if gap is None:
+    state, memory = smooth.point
+    if memory.watch.gap is None and not smooth.jumps:
         return smooth.point
-    closed = touching(contacts, state, h, gap)
+    closed = closed_after(contacts, smooth, h)
     # with forces the power of what drives the parts jumps, too; of a brief part they are roundings over its square
     if smooth.jumps or memory.alpha.h < CROWDED * h:
         return begun_with_forces(contacts, method, smooth.point, closed, h)
@@ -159,12 +160,17 @@ def touched_by(memory: ContactMemory, touches: BoolArray) -> ContactMemory:
 
 def turned(contacts: Contacts, smooth: Smooth, h: float) -> BoolArray | None:
     """Contacts ``(C,)`` that have stopped to slide in a part and begin to slide again at its end; None if none has."""
-    state, gap = smooth.point.state, smooth.point.memory.watch.gap
-    if smooth.stops is None or gap is None:
+    if smooth.stops is None:
         return None
-    state = with_forces(contacts, state, touching(contacts, state, h, gap), h)[0]
+    state = with_forces(contacts, smooth.point.state, closed_after(contacts, smooth, h), h)[0]
     marked: BoolArray = smooth.stops & contacts.at_edge(state)
     return marked if marked.any() else None
+
+
+def closed_after(contacts: Contacts, smooth: Smooth, h: float) -> BoolArray:
+    """Contacts ``(C,)`` that touch at the end of a part: those as before where gaps need no look."""
+    state, memory = smooth.point
+    return memory.closed if memory.watch.gap is None else touching(contacts, state, h, memory.watch.gap)
 
 
 def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Standing, bool]:

@@ -27,6 +27,7 @@ from fem_mbs.elements import (
     Cylinder,
     FixedJoint,
     Force,
+    GeneralJoint,
     JointStop,
     PlanarJoint,
     Plane,
@@ -145,6 +146,20 @@ def test_nine_impacts_of_a_driven_oscillator() -> None:
     known = 0.1029442, 0.3313276, 1.2857196, 1.6442369, 2.0754262, 2.8597937, 3.2339490, 4.4921695, 4.8635141
     np.testing.assert_allclose(hits, known, rtol=0, atol=5e-4)
     assert solution.gap("contact").min() >= -1e-10
+
+
+def test_friction_ends_where_a_wheel_stops_whose_contact_stays_in_its_place() -> None:
+    """It slows by ``mu m g r/J``; from where it stands no force is left, at any share of a step."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    wheel = model.add_node((0, 0, 0.1), angular_velocity=(0, 5.0, 0))
+    model.add(RigidBody(wheel, 2.0, [0.02] * 3))
+    fork = model.add(GeneralJoint(model.ground, wheel, (True, True, False), (True, False, True)))
+    floor = model.add(Contact(model.ground, wheel, Plane(), Ball(0.1), friction=0.3))
+    solution = mbs.simulate(model, 0.4, 0.02)
+    stands = solution.t > 5.0 / (0.3 * G * 0.1 * 2.0 / 0.02)
+    force = np.where(stands, 0.0, 0.3 * 2.0 * G)
+    np.testing.assert_allclose(solution.contact_force(floor)[:, 0, 0], force, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(solution.reaction(fork)[0][:, 0], -force, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])
