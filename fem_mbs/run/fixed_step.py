@@ -235,7 +235,7 @@ class FixedStep(StepControl):
         """The same of a step across a kink, or of a part of one: the length of the next follows its error."""
         share, shortest, crossed = (h / memory.h) ** memory.order, SHORTEST * memory.h, branches != memory.branches
         is_long = h > (1.0 + 2.0 * LEFT_OVER) * shortest  # to which a whole number of parts leads
-        if self.narrow and crossed and is_long and error > share * LEAST and memory.crept < CREPT:
+        if self.narrow and crossed and is_long and memory.crept < CREPT:
             return False, {"part": max(0.5 * h, shortest)}
         excess = _excess(of_nodes, error, speed * h) / (OF_DERIVATIVES if self.narrow else 1.0)
         if error <= LEAST or not crossed and error <= share * memory.usual:  # as in smooth motion

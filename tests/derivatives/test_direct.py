@@ -30,6 +30,7 @@ from fem_mbs.elements import (
     SpringDamper,
 )
 from fem_mbs.lie import so3
+from fem_mbs.run.fixed_step import FixedStep
 from fem_mbs.solution.copies import UnlikeError, copies
 from fem_mbs.testing import ContractError, check_sensitivity, stage
 from tests.catalogue import EVERYTHING
@@ -617,19 +618,26 @@ def test_a_kink_is_named() -> None:
     assert goal.notes == found.notes
 
 
-@pytest.mark.parametrize("gap", [0.1, pytest.param(0.105, marks=pytest.mark.slow)])
+def thrown_onto_a_stop(gap: float) -> mbs.Model:
+    """1 kg at 1 m/s."""
+    model = mbs.Model()
+    body = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="body")
+    model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
+    model.add(JointStop(model.add(PrismaticJoint(model.ground, body, (1, 0, 0))), None, gap, 1e4))
+    return model
+
+
+@pytest.mark.parametrize("gap", [0.1, *(pytest.param(gap, marks=pytest.mark.slow) for gap in (0.1 - 1e-13, 0.105))])
 def test_a_stop_that_is_met_where_a_step_ends(gap: float) -> None:
     """Matrices are those of one side of its kink, and so are differences against where it stands."""
-
-    def thrown(gap: float) -> mbs.Model:
-        model = mbs.Model()
-        body = model.add_node((0, 0, 0), velocity=(1, 0, 0), name="body")
-        model.add(RigidBody(body, 1.0, (1.0, 1.0, 1.0)))
-        model.add(JointStop(model.add(PrismaticJoint(model.ground, body, (1, 0, 0))), None, gap, 1e4))
-        return model
-
-    found = mbs.sensitivities(thrown, {"gap": gap}, 0.15, 0.01, how="direct")
+    found = mbs.sensitivities(thrown_onto_a_stop, {"gap": gap}, 0.15, 0.01, how="direct")
     assert abs(found.of(lambda s: s.position("body")[-1, 0])["gap"] - 2.0) < 0.05
+
+
+def test_a_step_that_ends_just_beyond_a_stop() -> None:
+    """Its error is nothing, but its matrix has the stop all along: it is short where derivatives are taken."""
+    run = mbs.simulate(thrown_onto_a_stop(0.01 - 1e-13), 0.01, FixedStep(0.01, narrow=True))
+    assert run.t[-1] - run.t[-2] < 1e-5
 
 
 def test_copies_of_a_jump_whose_instant_is_a_parameter() -> None:
