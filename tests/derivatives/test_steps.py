@@ -32,6 +32,7 @@ FREE = [name for name in ELEMENTS if name not in (*RIGID, *FOLLOWS_HISTORY, *BEN
 QUICK = "distance, driven", "gears", "rolling disc", "wire", "brake of a ball joint"
 FORMULATIONS = ("stabilized", "index3")
 MODELS = [
+    pytest.param(["Maxwell", "revolute"], "stabilized", id="Maxwell beside a hinge, stabilized"),
     *(pytest.param(FREE[k::6], FORMULATIONS[k % 2], id=f"elements {k}") for k in range(6)),
     *(
         pytest.param([name], FORMULATIONS[len(name) % 2], id=name, marks=[] if name in QUICK else [pytest.mark.slow])

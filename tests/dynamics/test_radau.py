@@ -10,7 +10,7 @@ from test_redundant import door, total
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks import tops
-from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RigidBody
+from fem_mbs.elements import Beam, BeamSection, Force, LowPass, NodeSensor, PointMass, RevoluteJoint, RigidBody
 from fem_mbs.methods.radau import NODES, ahead, following
 from fem_mbs.testing.method_laws import free
 
@@ -73,6 +73,18 @@ def test_joints_that_repeat_each_other_change_nothing(group: str) -> None:
     (position, wrench), (other, sums) = runs
     np.testing.assert_allclose(other, position, rtol=0, atol=1e-9)
     np.testing.assert_allclose(sums, wrench, rtol=0, atol=1e-6 * np.abs(wrench).max())
+
+
+def test_states_obey_the_equations_of_what_feels_accelerations() -> None:
+    """A filter on a pendulum, whose joint changes the acceleration at the end of a step: to the error of the step."""
+    model = mbs.Model(gravity=(0, 0, -9.81))
+    bob = model.add_node((1, 0, 0))
+    model.add(RigidBody(bob, 1.0, (0.1, 0.1, 0.1)))
+    model.add(RevoluteJoint(model.ground, bob, (0, 1, 0), point=(0, 0, 0)))
+    model.add(LowPass(model.add(NodeSensor(bob, "acceleration", (0, 0, 1))), 0.1))
+    solution = mbs.simulate(model, 0.1, 0.05, METHOD)
+    system = solution.system
+    assert system.evaluate_at(system.from_user(solution.state(-1), "end")).relative < 1e-6
 
 
 @pytest.mark.slow
