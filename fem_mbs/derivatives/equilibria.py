@@ -23,7 +23,7 @@ from scipy.sparse.linalg import SuperLU, splu
 
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
-from fem_mbs.derivatives.parameter_derivatives import nearer
+from fem_mbs.derivatives.parameter_derivatives import KINK, nearer
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import Residual
 from fem_mbs.errors import ModelError, SingularSystemError
@@ -60,18 +60,19 @@ def smooth_at_end(solution: StaticSolution, variation: Variation) -> tuple[Varia
         return variation, 0.0
     system = solution.system
 
-    def bend(own: Variation) -> tuple[float, float]:
-        """And the share of a half that is rounding."""
+    def bend(own: Variation) -> tuple[float, float, float]:
+        """And the share of a half that is rounding, and how far halves are apart."""
         here, *values = (
             system.length + equations.response(solve, each.residual(each.evaluate(place)))[: system.N]
             for each, place in [(equations, point), *varied_residuals(equations, own, point)[0]]
         )
         half, apart = own.halves(here, values)
         noise = 1e-9 * np.abs(here).max()
-        return (apart / half, noise / half) if apart > noise else (0.0, 0.0)
+        return (apart / half, noise / half, apart) if apart > noise else (0.0, 0.0, apart)
 
-    closer = nearer(variation, *bend(variation))
-    return closer, bend(closer)[0]
+    closer = nearer(variation, *bend(variation)[:2])
+    bends, _, apart = bend(closer)
+    return closer, bends if bends <= KINK or closer.kinked(apart, lambda own: bend(own)[2]) else 0.0
 
 
 def _place(system: System, instant: Instant, state: State) -> tuple[Equations, Point]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -176,6 +177,7 @@ class ParameterDerivatives:
         if own.timed and len(times) >= FEW:
             self._look_between(own, differences[1], own.sizes(np.abs(forces)), times)
         apart, changes = (np.abs(each).max(axis=2) for each in differences)
+        self._felt[own.numbers[apart.any(axis=1)]] = True  # also where both sides are alike, as at an extremum
         apart[~own.central] = 0.0
         apart[own.members @ np.abs(side).T > 0.0] = 0.0
         sizes = own.sizes(np.abs(forces) + own.inner)
@@ -185,8 +187,20 @@ class ParameterDerivatives:
         bends = self._bends(own.numbers, apart, largest[0][own.numbers], 1e-9 * largest[1][own.numbers])
         for pair in np.flatnonzero((bends > KINK).any(axis=1)):
             k, element = own.pairs[pair]
-            t = float(times[int(np.argmax(bends[pair] > KINK))])
-            self.kinks.setdefault((self.varied[k].label, str(element)), t)
+            if (key := (self.varied[k].label, str(element))) not in self.kinks:
+                over = partial(self._apart, element, motion, times)
+                kinked = (bends[pair] > KINK) & self.varied[k].kinked(apart[pair], over)
+                if kinked.any():
+                    self.kinks[key] = float(times[int(np.argmax(kinked))])
+
+    def _apart(self, element: Any, motion: Motion, times: Array, own: Variation) -> Array:
+        """How far halves of a difference are apart of one element, ``(s,)``."""
+        for _, each in ParameterDerivatives(self.system, [own])._elements:
+            for pair, (_, part) in enumerate(each.pairs):
+                if part is element and each.central[pair]:
+                    (forces,) = each.asked(of_force, motion, times, np.empty((len(times), 0)))
+                    return np.asarray(np.abs(each.differences(forces)[0][pair]).max(axis=1))
+        return np.full(len(times), np.inf)
 
     def _bends(self, numbers: IntArray, apart: Array, halves: Array, noise: Array) -> Array:
         """How far halves are ``apart`` over them, beyond rounding, ``(pairs, s)``; the largest are kept."""
@@ -202,13 +216,14 @@ class ParameterDerivatives:
 
     def start(self) -> None:
         """See whether halves of starting values agree."""
+        here = _start(self.system)
+        noise = np.array([1e-9 * np.abs(own).max(initial=0.0) for own in here])
         for k, own in enumerate(self.varied):
-            for here, *values in zip(*map(_start, (self.system, *own.systems)), strict=True):
-                half, apart = own.halves(here, values)
-                noise = 1e-9 * np.abs(here).max(initial=0.0)
-                (bend,) = self._bends(np.array([k]), *(np.full((1, 1), each) for each in (apart, half, noise)))
-                if bend > KINK:
-                    self.kinks.setdefault((own.label, "what the model begins with"), 0.0)
+            half, apart = _halves(here, own)
+            self._felt[k] |= half.any()
+            bent = self._bends(np.full(len(here), k), *(each[:, None] for each in (apart, half, noise)))[:, 0] > KINK
+            if bent.any() and (bent & own.kinked(apart, lambda finer: _halves(here, finer)[1])).any():
+                self.kinks.setdefault((own.label, "what the model begins with"), 0.0)
 
     def _look_between(self, own: _Differences, slopes: Array, sizes: Array, times: Array) -> None:
         """See whether first differences ``(pairs, s, r)`` jump between two steps, and sizes ``(pairs, s)`` do not."""
@@ -292,6 +307,12 @@ def _jumps(values: Array) -> BoolArray:
 
 def _start(system: System) -> tuple[Array, ...]:
     return system.x0 + system.origin, system.R0, system.velocities, system.u0
+
+
+def _halves(here: Sequence[Array], own: Variation) -> Array:
+    """Of differences of starting values: the larger half, and how far both are apart, ``(2, 4)``."""
+    beside = zip(here, *map(_start, own.systems), strict=True)
+    return np.array([own.halves(each, values) for each, *values in beside]).T
 
 
 def _on_sides(batch: Any, motion: Motion, prescribed: Any, _: Array) -> list[Array | None]:

@@ -78,6 +78,13 @@ class Variation(NamedTuple):
             beyond[:-1] = np.minimum(beyond[:-1], beyond[1:])
         return float(half), float(beyond.max(initial=0.0))
 
+    def kinked(self, apart: Any, over: Callable[[Variation], Any]) -> Any:
+        """Whether halves are ``apart``, as ``over`` says of a variation, by a kink: over less they fall with the step.
+
+        Those of a smooth function fall with its square, also at an extremum, where they are opposite.
+        """
+        return over(self.again(FINER * self.step)) > FINER**1.5 * apart
+
     def bend(self, here: Any, values: Sequence[Any], noise: float, *, lasting: bool = False) -> float:
         """How far the halves of the difference are apart, over the larger one; zero up to ``noise`` of the values."""
         half, apart = self.halves(here, values, lasting=lasting)

@@ -205,7 +205,7 @@ class EquilibriumPath(LoadPath):
     """A path under way: its last equilibrium, the direction in which it goes on, and the length of the next step.
 
     Steps are measured by the load factor alone, with ``arc_length`` by motion and load factor. All have the length
-    ``step``, but those that fail; by default each is chosen by the iterations of the last one.
+    ``step``, but where they fail; by default each is chosen by the iterations of the last one.
     """
 
     def __init__(
@@ -301,7 +301,9 @@ class EquilibriumPath(LoadPath):
                     break
                 length *= CUT
         untried = length < planned and (tried == length or place.unstable != self.here.unstable)
-        self.length = self.step or max(growth_after(iterations) * length, planned if untried else 0.0)
+        growth = GROWTH if self.step else growth_after(iterations)
+        growth = min(growth, 1.0) if length < tried else growth  # where one has failed the next is no longer
+        self.length = min(self.step or np.inf, max(growth * length, planned if untried else 0.0))
         system = self.equations.system
         if system.has_history:
             place = place._replace(point=place.point._replace(u=system.history(place.evaluation.motion)))
