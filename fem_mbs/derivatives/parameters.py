@@ -72,8 +72,9 @@ class Variation(NamedTuple):
         Of values over time, what is ``lasting``, or there at the end: at an instant that jumps move over they differ.
         """
         before, middle, after = values if len(values) == 3 else (values[0], here, values[-1])
-        half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
-        beyond = np.abs(before - 2.0 * middle + after)
+        with np.errstate(invalid="ignore"):  # of values that are infinite
+            half = max(np.abs(before - middle).max(initial=0.0), np.abs(after - middle).max(initial=0.0))
+            beyond = np.abs(before - 2.0 * middle + after)
         if lasting:
             beyond[:-1] = np.minimum(beyond[:-1], beyond[1:])
         return float(half), float(beyond.max(initial=0.0))
