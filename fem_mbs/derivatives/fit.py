@@ -26,6 +26,8 @@ NOISE = 1e-9
 """Relative error of Jacobians by copies: below it, a combination of parameters changes nothing that can be seen."""
 SHARE = 1e-3
 """Parts in a combination of parameters that changes nothing, from which on a parameter is named."""
+CHANCE = 6.0
+"""By so many of its standard deviations may the root mean square of residuals be above one by chance."""
 TOLERANCE = 1e-12
 """Of the cost and of parameters, where the iteration ends."""
 
@@ -181,10 +183,13 @@ def _judged(problem: _Problem, found: Fit, data: object) -> Fit:
             "fit: the data hardly tell %s from %s, whose correlation is %.4f; measure more, or give a prior",
             *(found.names[i], found.names[j], found.correlation[i, j]),
         )
-    if not isinstance(data, Mapping) or any(len(measured) > 2 for measured in data.values()):
-        return found
     free = max(1, len(found.residuals) - len(found.names))
-    return replace(found, covariance=found.covariance * np.dot(found.residuals, found.residuals) / free)
+    missed = float(np.linalg.norm(found.residuals)) / np.sqrt(free)
+    if not isinstance(data, Mapping) or any(len(measured) > 2 for measured in data.values()):
+        if missed > 1.0 + CHANCE * np.sqrt(0.5 / free):
+            LOG.warning("fit: the model misses the data by %.3g sigma, the most at %s", missed, problem.worst(found))
+        return found
+    return replace(found, covariance=found.covariance * missed**2)
 
 
 def _series(data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]]) -> list[Misfit]:
@@ -195,6 +200,9 @@ def _series(data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]])
             raise ModelError(
                 f"fit: data[{name!r}] must be times, values and their standard deviations, received {shown(measured)}"
             )
+    without = [name for name, measured in data.items() if len(measured) == 2]
+    if 0 < len(without) < len(data):
+        raise ModelError(f"fit: data of {', '.join(without)} must have standard deviations, as the others have them")
     return [Misfit(name, *measured) for name, measured in data.items()]  # type: ignore[arg-type]
 
 
@@ -249,6 +257,16 @@ class _Problem:
     def of_data(self, solution: Solution) -> Array:
         """Those of the data alone."""
         return np.concatenate([own.residuals(solution.t, own.values(solution)).ravel() for own in self.series])
+
+    def worst(self, found: Fit) -> str:
+        """Where the largest residual is, and what it says of the parameters."""
+        size = abs(found.residuals)
+        own, k = [(own, k) for own in self.series for k in range(own.data.size)][int(size.argmax())]
+        t, name = own.times[k * len(own.times) // own.data.size], getattr(own.signal, "__name__", own.signal)
+        return (
+            f"t = {t:g} s of {name}, {size.max():.3g} sigma: where model, steps, data and sigma are right, it is near "
+            "1 in the mean. The standard deviations of the parameters are too small by as much"
+        )
 
     def jacobian(self, p: Array) -> Array:
         """Derivatives ``(k, P)``."""

@@ -422,8 +422,11 @@ def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptur
             mbs.fit(oscillator, {"damping": 0.4}, data, 1.0, 0.05, bounds={"damping": bounds})
     found = mbs.fit(oscillator, {"damping": 0.8}, data, 1.0, 0.05, bounds={"damping": (0.5, 2.0)})
     assert abs(found.parameters["damping"] - 0.5) < 1e-3 and "is at its bound" in caplog.text
+    missed, worst = np.linalg.norm(found.residuals), times[int(abs(found.residuals).argmax())]
+    assert f"misses the data by {missed:.3g} sigma, the most at t = {worst:g} s of <lambda>" in caplog.text
+    caplog.clear()
     found = mbs.fit(damped, {"damping": 0.9}, data, 1.0, 0.05)
-    assert abs(found.parameters["damping"] - 0.3) < 1e-6 and refused
+    assert abs(found.parameters["damping"] - 0.3) < 1e-6 and refused and not caplog.text
 
 
 @pytest.mark.slow
@@ -460,6 +463,9 @@ def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
     """Named before anything is fitted."""
     with pytest.raises(mbs.ModelError, match=message):
         mbs.fit(rod, {"length": 0.9}, call(), 0.3, 0.02)
+    with pytest.raises(mbs.ModelError, match="data of rod.position.x must have standard deviations, as"):
+        some = {"hinge": ([0.1], [0.0], 1.0), "rod.position.x": ([0.1], [0.0])}
+        mbs.fit(rod, {"length": 0.9}, some, 0.3, 0.02)
     with pytest.raises(mbs.ModelError, match="must be a Misfit, received 1.0"):
         mbs.fit(rod, {"length": 0.9}, [1.0], 0.3, 0.02)  # type: ignore[list-item]
 
