@@ -240,6 +240,14 @@ def test_what_is_open_is_not_idle_and_what_touches_without_a_force_is() -> None:
         assert Laws(np.eye(6), c, np.zeros(2)).idle(np.array([[1.0, 0.0, 0.0], [force, 0.0, 0.0]])) == idle
 
 
+def test_what_touches_without_a_force_and_bore_one_would_bear_it_again() -> None:
+    """As all yield a little, from what they bore; in any unit of force."""
+    for size in (1.0, 1e-6):
+        P = size * np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+        for last, bears in ((0.0, True), (0.3, False)):
+            assert Laws(np.eye(6), -P, np.zeros(2)).bears(P, P + size * last * np.eye(6)[3].reshape(2, 3)) == bears
+
+
 def test_no_solution_is_told() -> None:
     """Painleve: what slides would be pushed into the ground by its friction."""
     direction = np.array([[1.0, 0.0]])

@@ -104,6 +104,16 @@ def test_a_mesh_of_scikit_fem_is_taken_with_its_names(kind: str) -> None:
     np.testing.assert_allclose(found.frequencies, expected.frequencies, rtol=1e-6)
 
 
+def test_nodes_of_sets_are_found_in_small_meshes() -> None:
+    skfem, files = pytest.importorskip("skfem"), pytest.importorskip("skfem.io.meshio")
+    own = files.to_meshio(skfem.MeshHex.init_tensor(1e-4 * np.arange(3.0), *2 * [1e-4 * np.arange(2.0)]))
+    own.point_sets = {"root": np.flatnonzero(own.points[:, 0] < 1e-12)}
+    ends = {"a": Interface.average("root"), "b": Interface.average([[2e-4, 0.0, 0.0], [2e-4, 1e-4, 1e-4]])}
+    found = Reduction.solid(own, 70e9, 0.3, 2700.0, ends, method="guyan")
+    expected = [[0.0, 0.5e-4, 0.5e-4], [2e-4, 0.5e-4, 0.5e-4]]
+    np.testing.assert_allclose(found.center + found.places, expected, atol=1e-12)
+
+
 def test_an_average_is_in_the_middle_of_its_area() -> None:
     """Of faces that are not of one size."""
     uneven = mesh("hexahedron")
