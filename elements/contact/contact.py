@@ -121,7 +121,10 @@ class Contact(Element):
         if self.swapped:
             a, b, sides, which = b, a, sides[::-1], which[::-1]
         if (kind := pair_of(a, b)) is None:
-            raise ModelError(f"{label}: {no_closed_form(b, a)}")
+            raise ModelError(
+                f"{label}: there is no closed form for {type(b).__name__} and {type(a).__name__}; there is for "
+                f"{PAIRS}. Put several of these on a body, each in a Contact of its own"
+            )
         solids = [pair_of(own.shape, b).a for own in sides[0]], [pair_of(a, own.shape).b for own in sides[1]]  # type: ignore[union-attr]
         self.solids = [picked(stacked(own, np.stack), rows) for own, rows in zip(solids, which, strict=True)]
         reaches = (np.array([reach(own.shape) for own in side]) for side in sides)
@@ -162,14 +165,6 @@ class Contact(Element):
 
     def shapes(self, size: float) -> tuple[Placed, ...]:
         return self.placed
-
-
-def no_closed_form(a: Shape, b: Shape) -> str:
-    """Words for two shapes of which there is no pair."""
-    return (
-        f"there is no closed form for {type(a).__name__} and {type(b).__name__}; there is for {PAIRS}. Put several of "
-        "these on a body, each in a Contact of its own"
-    )
 
 
 class ContactBatch(NearestBatch, UnilateralBatch):

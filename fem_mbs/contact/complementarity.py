@@ -168,7 +168,7 @@ def push(
     last : (k, 3), optional
         Forces of which friction that sticks goes on; by default the guess, or none.
     """
-    return Laws(G, c, friction, slides).pushes(guess, last) if len(c) else Pushes(c.copy(), True)
+    return Laws(G, c, friction, slides).pushes(guess, last)
 
 
 def held(P: Array, friction: Array) -> Array:
@@ -192,7 +192,7 @@ class Laws:
         self.slides = np.where(self.sliding[:, None], slides, 0.0)
         own = _own_blocks(G, k)
         normal = own[:, 0, 0].copy()
-        largest = float(normal.max())
+        largest = float(normal.max(initial=0.0))
         least = SINGULAR * (largest if largest > 0.0 else 1.0)
         # what slides is pushed and pulled at once
         self.normal = normal - np.where(self.sliding, friction * (own[:, 0, 1:] * self.slides).sum(1), 0.0)
@@ -208,7 +208,7 @@ class Laws:
 
     def _about(self, c: Array) -> None:
         self.given, self.c = c, c.copy()
-        self.size = self.own = float(np.abs(c).max()) or 1e-300
+        self.size = self.own = float(np.abs(c).max(initial=0.0)) or 1e-300
         self.c[self._inert, 0] = self.size  # what joints hold, and no push moves, is none that pushes
 
     def at(self, c: Array) -> Laws:
@@ -252,7 +252,7 @@ class Laws:
         P = np.zeros((self.k, 3)) if guess is None else guess.copy()
         solved = self._finite and bool(np.isfinite(self.given).all())
         reference = held(P if last is None else last, self.mu)
-        parts = islands(self.G, self.k) if solved else []
+        parts = islands(self.G, self.k) if solved and self.k else []
         if guess is None:  # where nothing closes there are no forces
             label = connected(self.G, self.k)
             closes = np.bincount(label, self.given[:, 0] < -TOLERANCE * self.size)[label] > 0.0

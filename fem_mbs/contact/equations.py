@@ -372,9 +372,9 @@ class StepInContact(GeneralizedAlpha):
 
     def resolved(self, system: System, state: State, h: float, jump: Array) -> Array:
         """What a step resolves of a jump of accelerations, with those that push, and stick, as constraints."""
-        at, sticks = self._touched(system, state)
-        P = state.multipliers[system.m :].reshape(-1, 3)
+        at, P = self.touching.at(system.motion(state)), state.multipliers[system.m :].reshape(-1, 3)
         pushes = P[:, 0] > 0.0
+        sticks = np.linalg.norm(P[:, 1:], axis=1) < (1.0 - EDGE) * self.touching.friction * P[:, 0]
         rows = at.gradients[np.column_stack([pushes, sticks, sticks]).ravel()]
         if issparse(rows):
             solver, stiffness = system.solver, np.empty(0)
@@ -382,9 +382,3 @@ class StepInContact(GeneralizedAlpha):
             solver, stiffness = self.touching.solver, at.stiffness(P)
         beside = ExtraTerms(solver, stiffness, partial(closing, system, rows))
         return resolved(system, state, h, self.coefficients, jump, beside=beside)
-
-    def _touched(self, system: System, state: State) -> tuple[MeasuredContacts, BoolArray]:
-        """The contacts at a state, and which of them stick, ``(k,)``."""
-        P = state.multipliers[system.m :].reshape(-1, 3)
-        friction = np.linalg.norm(P[:, 1:], axis=1)
-        return self.touching.at(system.motion(state)), friction < (1.0 - EDGE) * self.touching.friction * P[:, 0]

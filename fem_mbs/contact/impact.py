@@ -71,7 +71,9 @@ def mobility_by_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> 
     return Mobility(system, at, factors)
 
 
-def impulses(G: Matrix, now: Array, back: Array, friction: Array, given: Array | float = 0.0) -> Pushes:
+def impulses(
+    G: Matrix, now: Array, back: Array, friction: Array, given: Array | float = 0.0, near: Array | None = None
+) -> Pushes:
     """Impulses by Newton's law, ``0 <= P_N, gap'+ - back >= 0``, and Coulomb's, that bring no energy.
 
     Where bodies are hit while they slide, or in several points at once, both laws may bring some (Kane). With nothing
@@ -91,15 +93,18 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array, given: Array |
         Coefficients.
     given : (k, 3), optional
         Impulses that forces have brought so far, of which the laws are, too: so much may be taken back.
+    near : (k, 3), optional
+        Where to begin.
     """
-    given = np.zeros_like(now) + given
+    none = np.zeros_like(now)
+    given, near = none + given, near if near is None else near + given
     now = now - (G @ given.ravel()).reshape(-1, 3)
 
     def obeying(share: Array) -> tuple[Pushes, Array]:
         """Impulses, and the energy that those of each contact bring."""
         c = now.copy()
         c[:, 0] -= share * back
-        found = push(G, c, friction)
+        found = push(G, c, friction, guess=near, last=none)
         return found, (found.P * (now + 0.5 * (G @ found.P.ravel()).reshape(-1, 3))).sum(axis=1)
 
     share = np.ones(len(now))
@@ -125,13 +130,19 @@ def impulses(G: Matrix, now: Array, back: Array, friction: Array, given: Array |
 
 
 def strike(
-    contacts: Contacts, state: State, touching: Selection, before: Array, restitution: Array, given: Array | float = 0.0
+    contacts: Contacts,
+    state: State,
+    touching: Selection,
+    before: Array,
+    restitution: Array,
+    given: Array | float = 0.0,
+    near: Array | None = None,
 ) -> State:
-    """The state after an impact of all that touch; ``before`` (k, 3) are rates, ``given`` those of ``impulses``."""
+    """The state after an impact of all that touch; ``before`` (k, 3) are rates, the last ones as of ``impulses``."""
     system, at = contacts.open, touching.here(state)
     mobility, now = mobility_by_mass(contacts, state, at), at.rates()
     back = -restitution * np.minimum(before[:, 0], 0.0)
-    P, solved = impulses(mobility.delassus, now, back, touching.friction, given)
+    P, solved = impulses(mobility.delassus, now, back, touching.friction, given, near)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
@@ -190,8 +201,9 @@ def errors_after(
     u = contacts.added(before.u, system.own_of(moved))
     udot = contacts.added(before.udot, system.own_of(faster))
     beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
+    P = (contacts.remembered(after) - contacts.remembered(before))[touching.numbers, IMPULSES]
     try:
-        beside = strike(contacts, beside, touching, rates + touching.here(beside).rates() - now, restitution, given)
+        beside = strike(contacts, beside, touching, rates + touching.here(beside).rates() - now, restitution, given, P)
     except NotConvergedError:
         return errors
     result[0] = errors[0] + late * (v - v_after)

@@ -4,10 +4,6 @@ Of those that do so in one place along one normal they see one. Edges and corner
 the same, as do an end of a capsule on an edge of a box and that edge, or two triangles where a ball is on their common
 edge. Gaps are those of all: where these say different things at the end of a part, it is made anew with all
 (``smooth.py``).
-
-Each has a pressure and two forces of friction, ``P = (P_N, P_T)``, along the gradients ``G`` of its gap and its slip:
-the nodes get ``G^T P``. Which of them push, stick or slide at the end of the step is found with the motion; none is a
-joint.
 """
 
 from __future__ import annotations

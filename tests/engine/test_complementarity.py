@@ -18,10 +18,10 @@ from fem_mbs.newton import NotConvergedError
 from fem_mbs.static.contacts import obeying
 
 
-def push(G: Any, c: Array, friction: Array, slides: Array | None = None, **forces: Array) -> Pushes:
+def push(G: Any, c: Array, friction: Array, slides: Array | None = None, **forces: Array | None) -> Pushes:
     """As it is, and to the bit the same in other units."""
     found = complementarity.push(G, c, friction, slides, **forces)
-    scaled = {name: 2.0**-11 * own for name, own in forces.items()}
+    scaled = {name: 2.0**-11 * own for name, own in forces.items() if own is not None}
     other = complementarity.push(2.0**20 * G, 2.0**9 * c, friction, slides, **scaled)
     np.testing.assert_array_equal(2.0**11 * other.P, found.P)
     assert other.solved == found.solved
@@ -267,7 +267,9 @@ def test_of_two_solutions_one_is_found() -> None:
 
 
 def test_without_contacts() -> None:
-    assert push(np.zeros((0, 0)), np.zeros((0, 3)), np.zeros(0)).P.shape == (0, 3)
+    none = np.zeros((0, 3))
+    assert push(np.zeros((0, 0)), none, np.zeros(0)).P.shape == (0, 3)
+    assert Laws(np.zeros((0, 0)), none, np.zeros(0)).yielding(1e-6, none).pushes(none).solved
 
 
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
