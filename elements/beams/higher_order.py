@@ -29,20 +29,13 @@ WAVE_LIMITS = {2: 0.6, 3: 0.65}
 """Of waves, by order: frequencies of a hinged beam are 30 % too high there, as with order 1 at 0.45."""
 
 
-class Basis(NamedTuple):
-    """Polynomials of the nodes of elements at the quadrature points, ``(k, g, p)``, and their slopes."""
-
-    values: Array
-    slopes: Array
-
-
 class BeamCurve:
     """What elements of higher order are as built.
 
     Attributes
     ----------
-    basis : Basis
-        At the quadrature points of the stiffness.
+    basis : tuple of (k, g, p)
+        Polynomials of the nodes at the quadrature points of the stiffness, and their slopes.
     s0 : (k, g, 6)
         Strain ``T(d) d'`` as built.
     metric : (k, g)
@@ -54,7 +47,7 @@ class BeamCurve:
     def __init__(self, beam: Beam, points: Array, frames: Array) -> None:
         self.beam = beam
         places, weights = beam.gauss
-        self.basis = Basis(*lagrange(beam.places, places))
+        self.basis = lagrange(beam.places, places)
         self.d0 = RelativeCoordinates(points, frames, [beam] * len(points)).d
         self.s0 = self._strain(self.d0, places)
         self.metric = np.linalg.norm(self.s0[..., :3], axis=-1)
@@ -94,7 +87,7 @@ class BeamCurve:
     def line(self, points: Array, frames: Array, s: Array) -> tuple[Array, Array]:
         """Points and section frames at places ``s``, ``(..., k, m, 3)``."""
         relative = self._relative(points, frames)
-        R, y = se3.exp(self._basis_of(relative.d, s).values @ relative.d)
+        R, y = se3.exp(self._basis_of(relative.d, s)[0] @ relative.d)
         at = relative.x[:, None] + np.matvec(relative.R[:, None], y)
         shape = (*points.shape[:-2], len(s))
         return at.reshape(*shape, 3), (relative.R[:, None] @ R).reshape(*shape, 3, 3)
@@ -104,13 +97,12 @@ class BeamCurve:
         p = self.beam.order + 1
         return RelativeCoordinates(points.reshape(-1, p, 3), frames.reshape(-1, p, 3, 3), [self.beam] * len(self.d0))
 
-    def _basis_of(self, d: Array, s: Array) -> Basis:
+    def _basis_of(self, d: Array, s: Array) -> list[Array]:
         k = len(self.beam.places)
-        return Basis(*(np.tile(part, (len(d) // k, 1, 1)) for part in lagrange(self.beam.places, s)))
+        return [np.tile(part, (len(d) // k, 1, 1)) for part in lagrange(self.beam.places, s)]
 
     def _strain(self, d: Array, s: Array) -> Array:
-        basis = self._basis_of(d, s)
-        return ScrewStrain(basis.values @ d, basis.slopes @ d).value()
+        return ScrewStrain(*(part @ d for part in self._basis_of(d, s))).value()
 
 
 class HigherOrderContext(NamedTuple):

@@ -70,13 +70,11 @@ class BeamTracks:
         first, last = borders[rows, element], borders[rows, element + 1]
         return element, (around - first) / (last - first)
 
-    def sections(self, which: IntArray, x: Array, R: Array, sigma: Array) -> Sections:
-        """The sections at arc lengths ``sigma`` (r,) of beams ``which`` (r,), with nodes ``x``, ``R`` (r, q, ...)."""
-        return Sections(self, which, x, R, sigma)
-
 
 class Sections:
     """Sections ``(r,)`` on tracks: ``x`` (r, 3), ``R`` (r, 3, 3), and how they follow ``p`` nodes and the arc length.
+
+    At arc lengths ``sigma`` (r,) of beams ``which`` (r,), with nodes ``x``, ``R`` (r, q, ...).
 
     Attributes
     ----------
@@ -109,8 +107,8 @@ class Sections:
         self._reference = np.zeros_like(self._moved)
         """How the frame in the middle follows, ``J_ref``."""
         self._reference[:, :, relative.middle.nodes] = relative.middle.shares.swapaxes(1, 2)
-        by_nodes = self._columns(_at(self._T) @ _swap(self._moved) + _at(self._back) @ _swap(self._reference))
-        self.gradient = np.concatenate([by_nodes, self._epsilon[..., None]], axis=-1)
+        by_nodes = self._T[:, None] @ _swap(self._moved) + self._back[:, None] @ _swap(self._reference)
+        self.gradient = np.concatenate([self._columns(by_nodes), self._epsilon[..., None]], axis=-1)
 
     def geometric(self, W: Array) -> Array:
         """Derivative ``(r, 6p + 1, 6p + 1)`` of ``Gamma^T W`` at constant wrenches ``W`` (r, 6) on the sections."""
@@ -151,11 +149,6 @@ def _powers(s: Array, length: Array, p: int) -> list[Array]:
     return powers
 
 
-def _at(matrices: Array) -> Array:
-    """One matrix for all nodes."""
-    return matrices[:, None]
-
-
 def _swap(blocks: Array) -> Array:
     """Node by node ``(r, p, c, 6)`` from ``(r, c, p, 6)``."""
     return blocks.swapaxes(1, 2)
@@ -170,7 +163,7 @@ def nearest(tracks: BeamTracks, x: Array, R: Array, point: Array) -> float:
     def at(sigma: Array) -> tuple[Array, Array]:
         r = len(sigma)
         nodes = np.broadcast_to(x, (r, *x.shape)), np.broadcast_to(R, (r, *R.shape))
-        sections = tracks.sections(np.zeros(r, np.intp), *nodes, sigma)
+        sections = Sections(tracks, np.zeros(r, np.intp), *nodes, sigma)
         return sections.x, np.matvec(sections.R, sections.gradient[:, :3, -1])
 
     return nearest_place(at, sigma, point, length, bool(tracks.closed[0]))

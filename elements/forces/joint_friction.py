@@ -206,16 +206,6 @@ class JointFriction(CoordinateElement):
         return (CoulombBatch if elements[0].bristle is None else LuGreBatch)(elements, number)
 
 
-class Coefficient(NamedTuple):
-    """Resistance per load, then minus the rate of bristles, ``(n, 1 + s)``, with derivatives."""
-
-    value: Array
-    by_rate: Array
-    by_state: Array
-    kinks: Array
-    """What tells whether and to which side it slips, ``(2, n)``."""
-
-
 class FrictionBatch(CoordinateLawBatch):
     """Friction as arrays; a subclass says what its coefficient is."""
 
@@ -237,8 +227,8 @@ class FrictionBatch(CoordinateLawBatch):
             self._starts, self._part = np.cumsum([0, *sizes[:-1]]), np.repeat(range(len(parts)), sizes)
             self._weights = np.array([[weight for _, weight in element.pressing] for element in elements])
 
-    def coefficient(self, rate: Array, state: Array) -> Coefficient:
-        """Of friction."""
+    def coefficient(self, rate: Array, state: Array) -> Law:
+        """Resistance per load, then minus the rate of bristles; kinks tell whether and to which side it slips."""
         raise MissingMethodError(f"{type(self).__name__} must define coefficient(rate, state)")
 
     def force(self, motion: Motion, prescribed: Any) -> tuple[Array, Acting]:
@@ -258,12 +248,11 @@ class FrictionBatch(CoordinateLawBatch):
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: FrictionLoad) -> Law:
         """Load times coefficient, and viscous resistance."""
-        load = prescribed.value
-        value, by_rate, by_state, kinks = self.coefficient(rate, state)
-        value[:, 0] = load * value[:, 0] + self.viscous * rate
-        by_rate[:, 0] = load * by_rate[:, 0] + self.viscous
-        by_state[:, 0] *= load[:, None]
-        return Law(value, np.zeros_like(value), by_rate, by_state, kinks)
+        load, law = prescribed.value, self.coefficient(rate, state)
+        law.value[:, 0] = load * law.value[:, 0] + self.viscous * rate
+        law.by_speed[:, 0] = load * law.by_speed[:, 0] + self.viscous
+        law.by_state[:, 0] *= load[:, None]
+        return law
 
     def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
         return rate
@@ -304,15 +293,14 @@ class FrictionBatch(CoordinateLawBatch):
 class CoulombBatch(FrictionBatch):
     """Regularised Coulomb friction."""
 
-    def coefficient(self, rate: Array, state: Array) -> Coefficient:
+    def coefficient(self, rate: Array, state: Array) -> Law:
         """``g(|v| - v_c)`` with the sign of ``v``; while it creeps, what leads there smoothly from zero."""
         side, x = np.sign(rate), np.minimum(np.abs(rate) / self.creep, 1.0)
         g, dg, _ = self.sliding(np.maximum(np.abs(rate) - self.creep, 0.0))
         rise = x * (15.0 - 10.0 * x**2 + 3.0 * x**4) / 8.0
         slope = dg + g * 15.0 * (1.0 - x**2) ** 2 / (8.0 * self.creep)
-        value = g * side * rise
         kinks = np.array([rate - self.creep, rate + self.creep])
-        return Coefficient(value[:, None], slope[:, None], np.zeros((len(rate), 1, 0)), kinks)
+        return Law.without_states(g * side * rise, np.zeros_like(rate), slope, kinks)
 
 
 class LuGreBatch(FrictionBatch):
@@ -323,7 +311,7 @@ class LuGreBatch(FrictionBatch):
         self.bristle = np.array([element.bristle for element in elements], float)
         self.sigma, self.tau = self.static / self.bristle, self.bristle / self.stribeck
 
-    def coefficient(self, rate: Array, state: Array) -> Coefficient:
+    def coefficient(self, rate: Array, state: Array) -> Law:
         """``sigma z + tau sigma exp(-(v/v_s)^2) z'``, and ``-z'``."""
         z, sigma = state[:, 0], self.sigma
         g, dg, share = self.sliding(rate)
@@ -335,7 +323,8 @@ class LuGreBatch(FrictionBatch):
         value = np.stack([sigma * z + damping * (rate - slip), slip - rate], axis=-1)
         by_rate = np.stack([d_damping * (rate - slip) + damping * (1.0 - slip_by_rate), slip_by_rate - 1.0], axis=-1)
         by_state = np.stack([sigma - damping * slip_by_z, slip_by_z], axis=-1)
-        return Coefficient(value, by_rate, by_state[..., None], np.array([rate - self.stribeck, rate + self.stribeck]))
+        kinks = np.array([rate - self.stribeck, rate + self.stribeck])
+        return Law(value, np.zeros_like(value), by_rate, by_state[..., None], kinks)
 
     def energy(self, motion: Motion) -> Energy:
         """What the bristles store under a constant load; under that of reactions there is no such energy."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import inf, pi
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -122,13 +122,6 @@ def check_ends(stop: JointStop, lower: float, upper: float, when: str) -> None:
         )
 
 
-class Ends(NamedTuple):
-    """Where the ends of the ways are, and how fast they move; each ``(2, n)``, lower ends first."""
-
-    place: Array
-    rate: Array
-
-
 class StopBatch(TimedBatch, CoordinateLawBatch):
     """Stops as arrays."""
 
@@ -143,24 +136,24 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
             self.given.put((0, k), -inf if stop.lower is None else stop.lower, stop)
             self.given.put((1, k), inf if stop.upper is None else stop.upper, stop)
 
-    def at(self, t: float) -> Ends:
-        ends = Ends(self.given.at(t), self.given.rates(t, self._end)[0])
-        for k in np.flatnonzero(ends.place[0] >= ends.place[1]).tolist():
-            lower, upper = ends.place[:, k]
-            check_ends(self.owners[k], lower, upper, f" at t = {t:.6g} s")
-        return ends
+    def at(self, t: float) -> tuple[Array, Array]:
+        """Where the ends of the ways are, and how fast they move; each ``(2, n)``, lower ends first."""
+        ends = self.given.at(t)
+        for k in np.flatnonzero(ends[0] >= ends[1]).tolist():
+            check_ends(self.owners[k], *ends[:, k], f" at t = {t:.6g} s")
+        return ends, self.given.rates(t, self._end)[0]
 
-    def law(self, q: Array, rate: Array, state: Array, prescribed: Ends) -> Law:
+    def law(self, q: Array, rate: Array, state: Array, prescribed: tuple[Array, Array]) -> Law:
         """What the stops resist; positive in the upper one."""
-        beyond = _beyond(q, prescribed)
+        (lower, upper), rates = prescribed
+        beyond = _beyond(q, lower, upper)
         side = np.sign(beyond)
         # side times the rate against the end is the speed into the stop
-        rise = 1.0 + self.c * side * (rate - np.where(side < 0.0, *prescribed.rate))
+        rise = 1.0 + self.c * side * (rate - np.where(side < 0.0, *rates))
         pushes = (rise > 0.0) & (side != 0.0)
         value = np.where(pushes, self.k * beyond * rise, 0.0)
         by_q = np.where(pushes, self.k * rise, 0.0)
         by_rate = np.where(pushes, self.k * self.c * np.abs(beyond), 0.0)
-        lower, upper = prescribed.place
         return Law.without_states(value, by_q, by_rate, np.array([q - lower, upper - q, rise]))
 
     def towards_kinks(self, q: Array, rate: Array, state: Array) -> Array:
@@ -168,17 +161,16 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
 
     def gaps(self, motion: Motion) -> Array:
         """What is left of the way to the lower and to the upper end."""
-        lower, upper = self.at(motion.t).place
+        (lower, upper), _ = self.at(motion.t)
         q = self.values(motion)
         return np.stack([q - lower, upper - q], axis=1)
 
     def energy(self, motion: Motion) -> Energy:
-        return Energy(strain=0.5 * self.k * _beyond(self.values(motion), self.at(motion.t)) ** 2)
+        return Energy(strain=0.5 * self.k * _beyond(self.values(motion), *self.at(motion.t)[0]) ** 2)
 
 
-def _beyond(q: Array, ends: Ends) -> Array:
+def _beyond(q: Array, lower: Array, upper: Array) -> Array:
     """How far a coordinate is beyond the upper end, or, negative, the lower one."""
-    lower, upper = ends.place
     return np.maximum(q - upper, 0.0) + np.minimum(q - lower, 0.0)
 
 

@@ -226,8 +226,14 @@ class PrescribedRows:
     """Weights of the rotation ``(k, 9)`` in the cosine of how far each hinge is behind its drive."""
 
     def check(self, p: Array) -> None:
-        """Refuse joints at ``p`` (n, 13) that are too far behind."""
-        self.batch.check_behind(np.vecdot(self.ahead, p[self.batch.driven_joints, :9]))
+        """Refuse a hinge more than a quarter turn behind its drive at ``p`` (n, 13): half a turn off is a solution."""
+        joints = self.batch.driven_joints
+        cosine = np.vecdot(self.ahead, p[joints, :9])
+        if np.minimum.reduce(cosine) < 0.0:
+            raise MotionError(
+                f"{self.batch.owners[joints[cosine.argmin()]]}: its drive turns by more than a quarter turn in one "
+                "step, or begins so far from where the joint was built; shorten the step, or build the joint nearer"
+            )
 
     @cached_property
     def rates(self) -> Array:
@@ -303,14 +309,6 @@ class DrivenBatch(RelativeBatch):
         rows = self._built.copy()
         rows[self.driven_joints] = self._fixed + np.vecmat(turn, self._turning).reshape(self._fixed.shape)
         return PrescribedRows(self, t, angles, rows, np.vecmat(turn, self._ahead))
-
-    def check_behind(self, cosine: Array) -> None:
-        """Refuse a hinge more than a quarter turn behind its drive, by its cosine: half a turn off is a solution."""
-        if np.minimum.reduce(cosine) < 0.0:
-            raise MotionError(
-                f"{self._driven[int(cosine.argmin())]}: its drive turns by more than a quarter turn in one step, or "
-                "begins so far from where the joint was built; shorten the step, or build the joint nearer"
-            )
 
     def rates(self, context: RelativeContext) -> Rates | None:
         """Drives turn the cosine directions of a, and displacements move its points."""

@@ -89,7 +89,7 @@ class SlidingJoint(TrackJoint):
         self.tracks = BeamTracks([beam])
         refuse_corners(beam, label)
         x, R = poses(beam.nodes)
-        section = self.tracks.sections(np.zeros(1, np.intp), x[None], R[None], np.array([sigma := self._sigma()]))
+        section = Sections(self.tracks, np.zeros(1, np.intp), x[None], R[None], np.array([sigma := self._sigma()]))
         gap = float(np.linalg.norm(section.x[0] - place))
         if gap > ON_BEAM * float(self.tracks.lengths[0]):
             raise ModelError(
@@ -213,7 +213,7 @@ class SlidingBatch(ConstraintBatch, of=SlidingJoint):
 
     def _seen(self, rows: IntArray, x: Array, R: Array, sigma: Array) -> tuple[Sections, Array, Measure]:
         """Sections at the joints ``rows`` (r,), by nodes and arc lengths, the adjoints, and the equations (r, m)."""
-        sections = self.tracks.sections(rows, x[:, :-1], R[:, :-1], sigma)
+        sections = Sections(self.tracks, rows, x[:, :-1], R[:, :-1], sigma)
         frames = Frames(sections.R.mT @ R[:, -1], np.vecmat(x[:, -1] - sections.x, sections.R))
         joint = JointFrame(*(part[rows] for part in self._frame))
         equations = [translation(frames, joint, k) for k in range(3)]

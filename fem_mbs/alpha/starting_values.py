@@ -17,7 +17,7 @@ from fem_mbs.alpha.stabilized import StabilizedEquations
 from fem_mbs.alpha.step import Linearization, Scheme
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import RateSensitivities, State
-from fem_mbs.initial.consistent_start import accelerations, constraint_correction, with_joint_rate
+from fem_mbs.initial.consistent_start import accelerations, constraint_correction
 from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.linear.solvers import Factors, LinearSolver
 from fem_mbs.system import matrices as tangent
@@ -223,7 +223,7 @@ def _growing_velocity(scheme: Scheme, state: State, memory: AlphaMemory) -> Arra
         evaluation = system.evaluate_at(state)
         w = (left - response(scheme, evaluation, left, kept.factors)) / memory.h
     if system.m:
-        w = with_joint_rate(system, state, w, missed=not scheme.kind.closes_velocities)
+        w = w - constraint_correction(system, state, w, missed=not scheme.kind.closes_velocities)
     if system.k:
         system.own_of(w)[system.order < 2] = 0.0
     return w

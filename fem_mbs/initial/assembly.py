@@ -260,7 +260,10 @@ def assemble(model: ModelDescription, hold: Iterable[Node] = ()) -> Assembly:
     moved = pose.x - start.x
     _place(model, [(x + u, R) for (x, _), u, R in zip(built, moved, pose.R, strict=True)])
     try:
-        if _inconsistent(System(model)):
+        placed = System(model)
+        evaluation = without_accelerations(placed, as_built(placed))
+        rate = largest_gap(placed, tangent.velocity_residual(placed, evaluation))
+        if rate > CONSISTENT * pace(placed, evaluation):
             project_velocities(model)
     except Exception:
         _place(model, built)
@@ -277,10 +280,3 @@ def _place(model: ModelDescription, places: Iterable[tuple[Array, Array]]) -> No
 
 def _velocities(model: ModelDescription) -> Array:
     return np.array([[node.velocity for node in model.nodes], [node.angular_velocity for node in model.nodes]])
-
-
-def _inconsistent(system: System) -> bool:
-    """Whether initial velocities violate a joint or a drive."""
-    evaluation = without_accelerations(system, as_built(system))
-    rate = largest_gap(system, tangent.velocity_residual(system, evaluation))
-    return rate > CONSISTENT * pace(system, evaluation)

@@ -63,26 +63,17 @@ ROUNDING = 1e-10
 STUCK = 0.5
 
 
-def constraint_correction(system: System, state: State, w: Array) -> Array:
+def constraint_correction(system: System, state: State, w: Array, missed: bool = False) -> Array:
     """Smallest velocity ``M^-1 B^T (B M^-1 B^T)^-1 B w`` (N,), in the metric of the mass, with the same ``B w``.
 
-    The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142.
+    The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142. Where a
+    method closes joints on position level alone, less what velocities of the state have ``missed``, ``B v + Phi_t``.
     """
     evaluation = without_accelerations(system, place_of(state))
     rate = gradient_product(system, evaluation.gradients, system.to_body(state.R, w))
-    return system.from_body(state.R, _smallest(system, evaluation, rate))
-
-
-def with_joint_rate(system: System, state: State, w: Array, missed: bool) -> Array:
-    """The velocity closest to ``w`` (N,), in the metric of the mass, with ``B w`` zero, or what the state's miss.
-
-    That is ``B v + Phi_t`` of a method which closes joints on position level alone.
-    """
-    evaluation = without_accelerations(system, place_of(state))
-    rate = -gradient_product(system, evaluation.gradients, system.to_body(state.R, w))
     if missed:
-        rate += velocity_residual(system, evaluation)
-    return w + system.from_body(state.R, _smallest(system, evaluation, rate))
+        rate -= velocity_residual(system, evaluation)
+    return system.from_body(state.R, _smallest(system, evaluation, rate))
 
 
 def projected(system: System, place: StatePoint) -> StatePoint:

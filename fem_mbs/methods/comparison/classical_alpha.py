@@ -24,7 +24,7 @@ from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepSolution, Unknowns
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
-from fem_mbs.initial.consistent_start import with_joint_rate
+from fem_mbs.initial.consistent_start import constraint_correction
 from fem_mbs.lie.parametrization import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.classical_runge_kutta import (
     ClassicalChart,
@@ -213,7 +213,7 @@ class ClassicalAlpha(Method):
         ratio, chart = h / memory.h, ClassicalChart(system, self.kind, memory.c)
         w = np.zeros(system.N)
         if system.m:
-            w = with_joint_rate(system, state, w, missed=True)
+            w = w - constraint_correction(system, state, w, missed=True)
         nodes = chart.lower(to_world(system, state.R, system.nodes_of(w), np.zeros((system.n, 6))))[0]
         dc = memory.rates[: nodes.size].reshape(nodes.shape)[:, 3:]
         nodes[:, 3:] += self.kind.missed(memory.c, dc)
