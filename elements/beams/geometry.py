@@ -77,8 +77,11 @@ def higher_order_frames(
             f"{order} goes through {order + 1} successive nodes"
         )
     axis = (axis / size)[:, None]
-    angles = _from_axis(directions, axis)
-    arcs = chords
+    # angles from the axis to the chords, as vectors across it
+    cosine = np.vecdot(directions, axis)[..., None]
+    across = directions - cosine * axis
+    sine = np.linalg.norm(across, axis=-1, keepdims=True)
+    angles, arcs = across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0)), chords
     for _ in range(ARC_ROUNDS):
         along = np.pad(np.cumsum(arcs, axis=1), ((0, 0), (1, 0)))
         places = along / along[:, -1:]
@@ -106,14 +109,6 @@ def _chords(x: Array, nodes: Sequence[Node], label: str) -> tuple[Array, Array]:
     for k in map(int, np.flatnonzero(lengths <= NO_LENGTH * np.abs(x).max())):
         raise ModelError(f"{label}: element {k + 1} has no length: {nodes[k]} and {nodes[k + 1]} are at the same place")
     return chords / lengths[:, None], lengths
-
-
-def _from_axis(directions: Array, axis: Array) -> Array:
-    """Angles from an axis to unit vectors, as vectors across it."""
-    cosine = np.vecdot(directions, axis)[..., None]
-    across = directions - cosine * axis
-    sine = np.linalg.norm(across, axis=-1, keepdims=True)
-    return across * (np.arctan2(sine, cosine) / np.where(sine > 0.0, sine, 1.0))
 
 
 def directions_at(places: Array, function: Callable[[Array], ArrayLike], what: str) -> Array:

@@ -44,14 +44,12 @@ from fem_mbs.contracts import (
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
 from fem_mbs.elements.beams.inertia import elements_of
+from fem_mbs.elements.beams.two_node import CONSISTENT_MASS
 from fem_mbs.elements.forces.loads import Frame, Value
 from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import LawError, ModelError
 from fem_mbs.lie import so3
-
-LINEAR = np.array([[2.0, 1.0], [1.0, 2.0]]) / 6.0
-"""How two nodes share a load that is linear between them."""
 
 
 @checked
@@ -141,7 +139,7 @@ class EdgeLoad(Element):
                 f"{label}: the line turns back at its {chain[back[0] + 1]}, by more than {SHARPEST:.0f} degrees; list "
                 "the nodes one after the other along the edge"
             )
-        self.shared = length[:, None, None] * LINEAR
+        self.shared = length[:, None, None] * CONSISTENT_MASS
         self.offsets = np.zeros((len(length), 2, 3))
 
     @property

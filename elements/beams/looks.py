@@ -44,8 +44,10 @@ class BeamPicture:
             first = sections_at(beam.section, np.zeros(1))[0].outline
             outline = np.broadcast_to(first, (len(beam.length), stations, *first.shape))
         self.outline = np.concatenate([np.zeros((*outline.shape[:2], 1, 2)), outline], axis=-2)
-        x, R = poses(beam.nodes)
-        self.cells = self._cells(*self._open_ends(x, R))
+        _, frames = beam.centerline(*poses(beam.nodes), 2)
+        corner = np.abs(frames[1:, 0] - frames[:-1, 1]).max(axis=(1, 2)) > SAME_FRAME
+        # open at the ends of the beam and at its corners
+        self.cells = self._cells(np.flatnonzero([True, *corner]), np.flatnonzero([*corner, True]))
 
     def draw(self, motion: Motion, multipliers: Array) -> dict[str, Array]:
         """Points of all stations and what they carry.
@@ -68,12 +70,6 @@ class BeamPicture:
     def _along(self, values: Array) -> Array:
         """Nodal values ``(m, 3)``, polynomials in between, at the stations: ``(k, stations, 1, 3)``."""
         return (self.basis @ values[self.beam.cells])[:, :, None]
-
-    def _open_ends(self, x: Array, R: Array) -> tuple[IntArray, IntArray]:
-        """Elements at whose start and at whose end the surface is open: at the ends of the beam and at its corners."""
-        _, frames = self.beam.centerline(x, R, 2)
-        corner = np.abs(frames[1:, 0] - frames[:-1, 1]).max(axis=(1, 2)) > SAME_FRAME
-        return np.flatnonzero([True, *corner]), np.flatnonzero([*corner, True])
 
     def _cells(self, starts: IntArray, ends: IntArray) -> list[Cells]:
         """Lines through the centres, quads between outlines, polygons over the open ends; normals outward."""

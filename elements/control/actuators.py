@@ -38,12 +38,10 @@ class JointActuator(CoordinateElement):
 
     Parameters
     ----------
-    joint : Constraint
-        A joint with coordinates.
+    joint, coordinate
+        As for :class:`JointSpring`.
     input : signal
         The force in N, or the torque in N m, positive where the coordinate grows.
-    coordinate : str, optional
-        Which coordinate, by its name, where the joint has several.
     """
 
     active = True
@@ -76,12 +74,10 @@ class LineActuator(LineElement):
 
     Parameters
     ----------
-    a, b : Node
-        Any two nodes.
+    a, b, point_a, point_b
+        As for :class:`SpringDamper`.
     input : signal
         The force in N, a pull.
-    point_a, point_b : (3,), optional
-        Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
     active = True

@@ -33,7 +33,7 @@ from fem_mbs.contracts import (
     checked,
     function,
 )
-from fem_mbs.elements.control.linear import check_matrices, initial_values, named_outputs, named_states, of_scipy
+from fem_mbs.elements.control.controllers import check_matrices, initial_values, named_outputs, named_states, of_scipy
 from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.errors import LawError, ModelError
 

@@ -36,12 +36,10 @@ class TorqueMotor(CoordinateElement):
 
     Parameters
     ----------
-    joint : Constraint
-        A joint with coordinates.
+    joint, coordinate
+        As for :class:`JointSpring`.
     torque : float or function of t
         N or N m, on b against a, positive along the coordinate.
-    coordinate : str, optional
-        Which one, where the joint has several.
     """
 
     strengths = ("torque",)
@@ -79,8 +77,8 @@ class SpeedMotor(ControlledMotor):
 
     Parameters
     ----------
-    joint : Constraint
-        A joint with coordinates.
+    joint, coordinate
+        As for :class:`JointSpring`.
     speed : float or function of t
         The rate that the coordinate is to have, m/s or rad/s.
     proportional : float
@@ -89,8 +87,6 @@ class SpeedMotor(ControlledMotor):
         Per integral of that error, N/m or N m/rad.
     limit : float, optional
         Largest force or moment; the integral waits while it is reached.
-    coordinate : str, optional
-        Which one, where the joint has several.
 
     Notes
     -----
@@ -117,8 +113,8 @@ class PositionMotor(ControlledMotor):
 
     Parameters
     ----------
-    joint : Constraint
-        A joint with coordinates.
+    joint, coordinate
+        As for :class:`JointSpring`.
     position : float or function of t
         Where the coordinate is to be, m or rad; angles count turns. Methods ``velocity(t)`` and ``acceleration(t)`` are
         used where it has them, else differences.
@@ -130,8 +126,6 @@ class PositionMotor(ControlledMotor):
         Per rate of the error, N s/m or N m s/rad.
     limit : float, optional
         Largest force or moment; the integral waits while it is reached.
-    coordinate : str, optional
-        Which one, where the joint has several.
 
     Notes
     -----

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from math import inf, pi
-from typing import Any
 
 import numpy as np
 
@@ -45,8 +44,8 @@ class JointStop(CoordinateElement):
 
     Parameters
     ----------
-    joint : Constraint
-        A joint with coordinates.
+    joint, coordinate
+        As for :class:`JointSpring`.
     lower, upper : float, function of t, or None
         Ends of the free way, m or rad; coordinates are zero as built, and angles count turns. None for no end. Ends
         that move over time push what they meet, and bring energy.
@@ -58,8 +57,6 @@ class JointStop(CoordinateElement):
     restitution : float, optional
         In place of a stiffness: the stops are rigid, and this share of the speed comes back, in [0, 1]. For
         ``NonsmoothAlpha`` alone; ends are numbers then.
-    coordinate : str, optional
-        Which one, where the joint has several.
 
     Raises
     ------
@@ -199,32 +196,23 @@ class RigidStopBatch(UnilateralBatch):
         self.told = UNSEEN if self.angle else inf
         self.friction = np.zeros(self._ends.shape)
         self.restitution = np.array([[e.restitution] * len(lower) for e in elements], float)
-        self._last: tuple[Array | None, Array | None, Any] = None, None, None
-
-    def _measured(self, motion: Motion) -> Any:
-        """The coordinate at a place, which is measured once: that from which a step goes on is known from the last."""
-        x, R, measured = self._last
-        if x is not motion.x or R is not motion.R:
-            measured = self._coordinates.evaluate(motion)
-            self._last = motion.x, motion.R, measured
-        return measured
 
     def gaps(self, motion: Motion) -> Array:
         """Angles count with their turns, near each end where contacts are closed."""
-        value = self._measured(motion).value[:, None]
+        value = self._coordinates.evaluate(motion).value[:, None]
         if self.angle:
             value = continued(value, self._ends if self.closed else motion.u[self.follows])
         return self._sign * (value - self._ends)
 
     def measure(self, motion: Motion, rows: IntArray, places: IntArray) -> Gaps:
-        measured = self._measured(motion)
+        measured = self._coordinates.evaluate(motion)
         G = np.zeros((len(rows), 3, measured.gradient.shape[1]))
         G[:, 0] = self._sign[places, None] * measured.gradient[rows]
         return Gaps(self.gaps(motion)[rows, places], G, (measured.context, rows, places))
 
     def closing(self, motion: Motion, linear: Array, turn: Array) -> Array:
         """By the gradient of today, twice where that changes: within half an extent of the model by no more."""
-        G = self._measured(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
+        G = self._coordinates.evaluate(motion).gradient.reshape(len(self.nodes), -1, 2, 3)
         ways = np.array([linear, turn])[:, self.nodes.T]
         return np.asarray(self._bends * np.add.reduce(np.sqrt(np.vecdot(G, G)).T * ways, axis=1))
 
@@ -242,7 +230,7 @@ class RigidStopBatch(UnilateralBatch):
     def followed(self, motion: Motion, before: Motion) -> Array:
         last, h = motion.u[self.follows], motion.t - before.t
         if self._bends > 1.0 or h * np.maximum.reduce(np.abs(before.V[:, 3:]), axis=None) > TURNED:
-            measured = self._measured(before)
+            measured = self._coordinates.evaluate(before)
             rate = np.vecdot(measured.gradient, self._coordinates.velocities(before))
             last = continued(measured.value[:, None], last) + h * rate[:, None]
-        return continued(self._measured(motion).value[:, None], last)
+        return continued(self._coordinates.evaluate(motion).value[:, None], last)

@@ -307,11 +307,9 @@ def slender(angle: float, slenderness: float, elements: int, interpolation: str)
     """Deflection of an arc of length 1, straight where ``angle`` is 0, under ``P L^2/EI = 2`` across its plane."""
     side = 1 / slenderness
     section = BeamSection(side**2, side**2 / 2.4, 0.1406 * side**4 / 2.4, side**4 / 12, 1.0, UNIT)
-    along = np.linspace(0, angle, elements + 1)
-    if angle:
-        places = np.stack([np.sin(along), 1 - np.cos(along), 0 * along], axis=-1) / angle
-    else:
-        places = np.linspace(0, 1, elements + 1)[:, None] * [1.0, 0.0, 0.0]
+    along = np.linspace(0, 1, elements + 1)
+    turned = angle * along / np.pi  # sin and 1 - cos of an angle, over it
+    places = np.stack([along * np.sinc(turned), along * np.sinc(turned / 2) * np.sin(angle * along / 2), 0 * along], -1)
     model = Model()
     nodes = [model.add_node(place) for place in places]
     model.add(Beam(nodes, section, y_axis=(0, 0, 1), interpolation=interpolation))

@@ -29,7 +29,7 @@ from fem_mbs.initial.redundant import (
 )
 from fem_mbs.initial.state_point import as_built, largest_gap, without_accelerations
 from fem_mbs.lie import so3
-from fem_mbs.linear.null_space import BARE, Matrix, comparable, lengths, null_spaces, regular, scaled
+from fem_mbs.linear.null_space import BARE, Matrix, comparable, lengths, null_spaces, scaled
 from fem_mbs.newton import NotConvergedError
 from fem_mbs.system import matrices as tangent
 from fem_mbs.system.batch_checks import not_finite
@@ -50,9 +50,7 @@ def explain_singular(system: System, evaluation: Evaluation, when: str, of_react
     matrix = system.solver.matrix(values)
     if text := _undetermined(system, matrix, f"the rates {when} are not unique"):
         raise SingularSystemError(text)
-    if _regular(system, values, matrix, gap := largest_gap(system, evaluation.constraint)):
-        return values
-    causes = _causes(system, matrix, gap)
+    causes = _causes(system, matrix, largest_gap(system, evaluation.constraint))
     if moving := _move_without_mass(system, causes, when):
         raise SingularSystemError(_lines(moving, name_joints(system, causes, when)))
     if handle_redundant(system, evaluation, causes, when):
@@ -237,19 +235,6 @@ def _causes(system: System, matrix: csc_array, gap: float, definite: bool = True
     components = np.zeros((system.N, motions.shape[1]))
     components[at[busy]] = np.where(np.abs(motions) > SMALL, (scale[busy] * units)[:, None] * motions, 0.0)
     return Causes(components, at[idle], np.flatnonzero(void), acting, repeated, complete)
-
-
-def _regular(system: System, values: Array, matrix: csc_array, gap: float) -> bool:
-    """Whether solutions with the leading matrix tell at once that nothing is amiss, as of most models."""
-    if system.redundant is not None or len(_first_order(system)):
-        return False
-    n, whole = system.n_free, matrix.toarray() if matrix.shape[0] <= DENSE else matrix
-    M, B = whole if not system.m else whole[:n, :n], whole[n:, :n]
-    try:
-        acting = (lengths(B, 1) * system.constraint_weight >= SMALL**2).all()
-        return bool(acting) and regular(M, B, system.solver.factor(values.copy()).solve, gap)
-    except SingularSystemError:
-        return False
 
 
 def _part(matrix: Matrix, rows: IntArray, columns: IntArray) -> Matrix:

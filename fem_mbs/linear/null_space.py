@@ -102,12 +102,6 @@ def null_spaces(M: Matrix, B: Matrix, definite: bool = True, gap: float = 0.0) -
     return NullSpaces(unknowns, motions, repeated, complete)
 
 
-def regular(M: Matrix, B: Matrix, solve: Solve, gap: float = 0.0) -> bool:
-    """Whether :func:`null_spaces` are empty for certain, by what solves with ``[[M, B^T], [B, 0]]`` as it is."""
-    units = np.concatenate(_scales(M, B, 0.0))[:, None]
-    return _short(lambda right: solve(right / units) / units, len(units), max(REPEATED, OPEN * gap))
-
-
 def _short(solve: Solve, size: int, vanishes: float) -> bool:
     """Whether solutions for random forces and rates have no part of what vanishes."""
     return bool(np.abs(solve(np.random.default_rng(1).normal(size=(size, 2)))).max() < SURE / vanishes)

@@ -279,7 +279,10 @@ class Radau:
         twice = tangent.rate_entries(system, evaluation, None, RateSensitivities(one, second))
         forces = system.pattern.force_entries
         rows = slice(forces, forces + system.pattern.gradient_entries)
-        turned = self._row_changes(evaluation, turning) if system.m else 0.0
+        turned = np.zeros(system.pattern.gradient_entries)
+        if system.m and system.redundant is None:  # combinations that vanish would turn, too
+            dV = RateSensitivities(turning, none)
+            turned = flat(tangent.velocity_derivatives(system, evaluation, dV, h))
 
         def factor(w: float | complex) -> Factors:
             values = held.astype(type(w))
@@ -291,14 +294,6 @@ class Radau:
             return system.solver.factor(stored)
 
         return StageLinearization(factor(REAL), factor(COMPLEX))
-
-    def _row_changes(self, evaluation: Evaluation, turning: Array) -> Array:
-        """Flat ``h (d(B v)/dq + B V)``; left out where equations repeat each other, as their combinations turn, too."""
-        system = self.system
-        if system.redundant is not None:
-            return np.zeros(system.pattern.gradient_entries)
-        dV = RateSensitivities(turning, np.zeros(system.k))
-        return flat(tangent.velocity_derivatives(system, evaluation, dV, self.h))
 
     def correction(self, stages: Stages, trial: StageResiduals, linearization: StageLinearization) -> Stages:
         """Changes of the increments and of the multipliers, to be subtracted."""

@@ -281,11 +281,8 @@ def examine(model: ModelDescription) -> Check:
     check.findings += look_at_nodes(system)
     check.findings += look_at_twins(system)
     check.findings += [Finding(text, (part,)) for part, text in apart(system)]
-    check.findings += look_at_joints(system)
-    check.findings += look_at_drives(system)
-    check.findings += look_at_strengths(system)
-    check.findings += look_at_gravity(system)
-    check.findings += look_at_contacts(system)
+    for look in (look_at_joints, look_at_drives, look_at_strengths, look_at_gravity, look_at_contacts):
+        check.findings += look(system)
     try:
         _look_at_equations(system, check)
     except FemMbsError as error:

@@ -200,11 +200,6 @@ def of_states(history: History, states: Sequence[State], titles: Sequence[str], 
     return Film(drawing, frames, titles, fps, size)
 
 
-def seconds(run: float) -> float:
-    """How long a film of a run is, where nobody says so."""
-    return float(np.clip(run, SHORTEST, LONGEST))
-
-
 def frames(duration: float, fps: float) -> int:
     """How many a film has."""
     if duration * fps > MOST_FRAMES:

@@ -157,10 +157,6 @@ motions take 1 to 3."""
 ROUNDING = 1e-9
 
 
-def _from_0_to_1(x: float) -> float:
-    return min(max(x, 0.0), 1.0)
-
-
 class Accuracy(NamedTuple):
     """Estimated error of a run in time at its end, and the motion it stands beside (docs/accuracy.md).
 
@@ -209,8 +205,8 @@ class Accuracy(NamedTuple):
         """What is to be said of a result whose error is of the order of the motion; empty for nothing."""
         # what local errors of order h^3 leave out grows with the turn of a step, and where what is first guessed of a
         # step is so far off that equations are not linear up to its solution
-        coarse = max(min(self.turn, 1.0) ** 2, _from_0_to_1(2.0 * (self.rounds - MANY)))
-        coarse += 4.0 * _from_0_to_1(self.rounds - TOO_MANY)
+        slow = np.clip([2.0 * (self.rounds - MANY), self.rounds - TOO_MANY], 0.0, 1.0)
+        coarse = max(min(self.turn, 1.0) ** 2, slow[0]) + 4.0 * slow[1]
         if not self.relative * (1.0 + 2.0 * coarse) > DOUBTFUL:
             return ""
         causes = [f"a node turned by up to {self.turn:.2g} rad a step"] if self.turn > TURNING else []

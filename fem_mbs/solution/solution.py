@@ -32,7 +32,7 @@ from fem_mbs.files.store.save import save
 from fem_mbs.initial.redundant import dependent_elements, redundant_joints
 from fem_mbs.model.model import Model
 from fem_mbs.pictures import pictures
-from fem_mbs.pictures.pictures import SIZE, SMALL, Film, Size, curves, page
+from fem_mbs.pictures.pictures import LONGEST, SHORTEST, SIZE, SMALL, Film, Size, curves, page
 from fem_mbs.solution.channels import chosen, columns, parse
 from fem_mbs.solution.history import History, Instant, Outcome, Stats, snapped
 from fem_mbs.solution.queries import Queries
@@ -254,7 +254,7 @@ class Solution(Queries):
         Film
             With ``save(file)``; to iterate over it gives the pixels of the frames.
         """
-        count = pictures.frames(duration or pictures.seconds(float(np.ptp(self.t))), fps)
+        count = pictures.frames(duration or float(np.clip(np.ptp(self.t), SHORTEST, LONGEST)), fps)
         states = self._along(count)
         titles = [self._titled(state.t) for state in states]
         return pictures.saved(pictures.of_states(self.history, states, titles, fps, size), file)

@@ -61,7 +61,7 @@ from fem_mbs.elements import (
     TransferFunction,
     Vector,
 )
-from fem_mbs.elements.control.linear import LinearBlock
+from fem_mbs.elements.control.controllers import LinearBlock
 from fem_mbs.initial.singular import what_changed
 from fem_mbs.lie import so3
 from fem_mbs.solution.channels import named_parts, parse, quantities
