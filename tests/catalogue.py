@@ -99,7 +99,7 @@ from fem_mbs.elements import (
     UniversalJoint,
 )
 from fem_mbs.elements.beams.section import Profile
-from fem_mbs.elements.beams.track import BeamTracks
+from fem_mbs.elements.beams.track import BeamTracks, Sections
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.joints.relative import RelativeJoint
@@ -640,7 +640,7 @@ def sliding(beam: Beam, node: Node, share: float, rotation: bool = False) -> Sli
     x, R = (np.array([getattr(own, name) for own in beam.nodes]) for name in ("position", "rotation"))
     tracks = BeamTracks([beam])
     place = share * float(tracks.lengths[0])
-    point = tracks.sections(np.zeros(1, int), x[None], R[None], np.array([place])).x[0]
+    point = Sections(tracks, np.zeros(1, int), x[None], R[None], np.array([place])).x[0]
     return SlidingJoint(beam, node, point, rotation=rotation)
 
 
