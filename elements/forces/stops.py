@@ -137,7 +137,8 @@ class StopBatch(TimedBatch, CoordinateLawBatch):
         """Where the ends of the ways are, and how fast they move; each ``(2, n)``, lower ends first."""
         ends = self.given.at(t)
         for k in np.flatnonzero(ends[0] >= ends[1]).tolist():
-            check_ends(self.owners[k], *ends[:, k], f" at t = {t:.6g} s")
+            lower, upper = ends[:, k]
+            check_ends(self.owners[k], lower, upper, f" at t = {t:.6g} s")
         return ends, self.given.rates(t, self._end)[0]
 
     def law(self, q: Array, rate: Array, state: Array, prescribed: tuple[Array, Array]) -> Law:
