@@ -169,7 +169,8 @@ def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
     if isinstance(one, partial) and not one.keywords and all(own.func is one.func for own in every):
         return partial(one.func, *_in_copy(k, *(own.args for own in every)))
     if isinstance(one, slice):
-        return slice(*(_in_copy(k, *own) for own in zip(*map(_ends, every), strict=True)))
+        ends = ((own.start, own.stop, own.step) for own in every)
+        return slice(*(_in_copy(k, *own) for own in zip(*ends, strict=True)))
     numbers: Any = np.ndarray | np.generic | float | int | str | types.MethodType
     if isinstance(one, numbers) and _same(one, first) and _same(one, shifted):
         if _same(one, second):
@@ -182,10 +183,6 @@ def _in_copy(k: int, one: Any, shifted: Any, first: Any, second: Any) -> Any:
 def _made(kind: type[Any], items: list[Any]) -> Any:
     """A list, a tuple, or one with names."""
     return kind(items) if kind in (list, tuple) else kind(*items)
-
-
-def _ends(rows: slice) -> tuple[Any, Any, Any]:
-    return rows.start, rows.stop, rows.step
 
 
 CELLS = 2000
