@@ -211,20 +211,26 @@ def _rates(
         rounded = []
         for own, rate, variation, beside in zip(changes, rates, variations, others, strict=True):
             force = _at(own, s) @ full
-            parts = np.linalg.eigvals(-dual.conj().T @ force)
+            change, border = -dual.conj().T @ force, np.zeros((len(group), len(group)))
+            parts = np.linalg.eigvals(change)
             doubt = _rounding(matrices, own, s, dual, full) / variation.step
             if doubt > max(ROUNDED * abs(parts).max(), FELT * abs(s) * STEP / variation.step):
                 rounded.append(variation.label)
             rate.values[group] = parts[np.argsort((parts / s).real)]
-            if len(beside) == 2:
-                ends = [dual.conj().T @ (_at(_comparable(system, each), s) @ full) for each in beside]
+            d = solver.solve(np.vstack([-force - slope @ change, border]))[: len(X)]
+            against = _at(own, s).conj().T @ dual + _at(matrices, s, 1).conj().T @ (dual @ change.conj().T)
+            e = solver.solve(np.vstack([-against, border]).astype(solver.U.dtype), trans="H")[: len(X)]
+            if len(group) == 1:
+                along = d[:n] / weight
+                rate.modes[:, group] = along + modes[:, group] * _along(modes[:, group], along, weight, M, own)
+            if len(beside) == 2:  # modes move along, or stiff parts of those that are held bend
+                pairs = zip(variation.shifts, beside, strict=True)
+                ends = [
+                    (dual + by * e).conj().T @ (_at(_comparable(system, P), s) @ (full + by * d)) for by, P in pairs
+                ]
                 half, apart = variation.halves(dual.conj().T @ (_at(matrices, s) @ full), ends)
                 if apart > max(KINK * half, 1e-9 * abs(s)) + doubt * variation.step:
                     notes.append(MEAN.format(f"mode {named}", variation.label))
-            if len(group) == 1:
-                pushed = np.vstack([-force - rate.values[group] * slope, np.zeros((1, 1))])
-                d = solver.solve(pushed)[:n] / weight
-                rate.modes[:, group] = d + modes[:, group] * _along(modes[:, group], d, weight, M, own)
         if rounded:
             notes.append(f"derivatives of mode {named} against {', '.join(rounded)} {DOUBTFUL}")
     return rates, notes

@@ -20,6 +20,8 @@ from fem_mbs.elements import (
     PointMass,
     RevoluteJoint,
     RigidBody,
+    Shell,
+    ShellSection,
     SpringDamper,
 )
 
@@ -149,6 +151,22 @@ def test_kinks_of_models_are_noted_and_no_extrema(how: str, q: float, power: flo
         notes = found.about(mbs.modes, count=1).notes if how == "modes" else found.notes
     assert bool(notes) == (power == 1.0)
     assert all(" p" in note and ("kink" in note or "two sides" in note) for note in notes)
+
+
+def test_modes_of_what_is_thin_have_no_kink() -> None:
+    """Shear of square elements is at an extremum, and stiff: it bends where modes are held, not where they follow."""
+
+    def plate(length: float) -> mbs.Model:
+        model = mbs.Model()
+        steel = ShellSection.isotropic(1e-3, E=2.1e11, nu=0.3, rho=7800.0)
+        shell = Shell.rectangle(model, (0, 0, 0), (length, 0, 0), (0, 1, 0), steel, elements=(2, 2))
+        for node in shell.edge("left"):
+            model.fix(node)
+        return model
+
+    found = mbs.sensitivities(plate, {"length": 1.0}, of=mbs.modes, count=1)
+    (rate,) = found.of(lambda modes: np.log(modes.angular))["length"]
+    assert not found.notes and abs(rate + 2.0) < 0.1
 
 
 def wire(length: float = 1.0, load: float = 1.0) -> mbs.Model:
