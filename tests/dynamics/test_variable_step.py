@@ -22,7 +22,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.benchmarks import tops
 from fem_mbs.benchmarks.flexible import right_angle_cantilever
 from fem_mbs.benchmarks.tops import top_on_joint as top
-from fem_mbs.elements import Beam, BeamSection, Force, PointMass, RigidBody
+from fem_mbs.elements import Beam, BeamSection, Bushing, Force, PointMass, RigidBody
 
 GROUPS = ("R3xSO3", pytest.param("SE3", marks=pytest.mark.slow))
 FORMULATIONS = ("stabilized", "index3", "index2")
@@ -95,6 +95,18 @@ def multiplier_errors(formulation: str, adapt: bool) -> list[float]:
             largest = max(largest, float(np.abs(exact.force[k] + state.multipliers).max()))
         errors.append(largest)
     return errors
+
+
+def test_what_is_stiff_does_not_vibrate_where_the_step_changes() -> None:
+    """A mass on a stiff spring that is led along ``t^3``: what velocities miss is as the square of the step."""
+    stiff, model = 1e7, mbs.Model()
+    node = model.add_node((0, 0, 0))
+    model.add(RigidBody(node, 1.0, (1, 1, 1)))
+    model.add(Bushing(model.ground, node, 6 * [stiff]))
+    model.add(Force(node, lambda t: (stiff * t**3 + 6.0 * t, 0, 0)))
+    states = [own for _, own, _ in steps_of(model, mbs.GeneralizedAlpha(0.5), [0.02] * 12 + [0.04] * 6)]
+    missed = np.array([own.v[-1, 0] - 3.0 * own.t**2 for own in states[11:]])
+    np.testing.assert_allclose(missed[1:], 4.0 * missed[0], rtol=0.02)
 
 
 @pytest.mark.slow
