@@ -35,6 +35,8 @@ from fem_mbs.elements.contact.pairs import STEP, TINY, Nearest, cross, dot, incr
 SAMPLES = np.linspace(0.0, 1.0, 5)
 """Places in each piece from which the nearest ones are sought."""
 ITERATIONS, ROUNDING, FARTHEST = 60, 1e-14, 0.5
+NEARER = 1.0 - 1e-9
+"""Square of a distance, against that of another place, below which it is no rounding."""
 HALVINGS, SURE = 10, 1e-6
 """Of a step that does not come nearer, and the length from which on that is not looked at: it is rounding."""
 PARALLEL = 1e-9
@@ -92,7 +94,8 @@ def nearest_places(
 
     A place ``u = piece + s`` is held at an end of what it may be in, beyond which it would be nearer, and where all
     places are as near. Steps of Newton's method are shorter where they do not come nearer, and along the slopes where
-    the square of the distance is not convex.
+    the square of the distance is not convex. Of two places that steps lead to from different samples, the nearer one is
+    taken: curves may have several.
 
     Parameters
     ----------
@@ -105,7 +108,7 @@ def nearest_places(
     within : (n, r, 2, 2)
         What places may be in: curve, low or high.
     """
-    low, high = np.moveaxis(within, -1, 0)
+    low, high = np.moveaxis(np.repeat(within, 2, axis=1), -1, 0)
     u, tiny = _samples(knots, parts, within), ROUNDING * parts[-1]
     at = _way(knots, closed, u)
     for _ in range(ITERATIONS):
@@ -127,7 +130,9 @@ def nearest_places(
     _, second, mixed, steep = _slopes(at, held)
     held |= second <= PARALLEL * steep
     held[..., 1] |= _flatness(second, mixed, steep) <= PARALLEL
-    return at, u, held
+    first, other = np.moveaxis(np.vecdot(at.y, at.y).reshape(len(u), -1, 2), -1, 0)
+    rows, taken = np.arange(len(u))[:, None], 2 * np.arange(first.shape[1]) + (other < NEARER * first)
+    return Way(*(part[rows, taken] for part in at)), u[rows, taken], held[rows, taken]
 
 
 def _step_within(at: Way, u: Array, low: Array, high: Array) -> Array:
@@ -164,7 +169,10 @@ def _slopes(at: Way, held: BoolArray) -> tuple[Array, Array, Array, Array]:
 
 
 def _samples(knots: list[Array], parts: IntArray, within: Array) -> Array:
-    """The nearest ones of samples of both curves, of each part of a; ``(n, r, 2)``."""
+    """Of samples of both curves the nearest, and the next that is nearer than those beside it, of each part of a.
+
+    ``(n, 2 r, 2)``; the nearest again where there is no other.
+    """
     every = [(np.arange(own.shape[1])[:, None] + SAMPLES).ravel() for own in knots]
     every[1] = every[1] * within[:, 0, 1, 1].any()  # a point has one
     a, b = (np.einsum("sk,npki->npsi", hermite(SAMPLES)[0], own).reshape(len(own), -1, 3) for own in knots)
@@ -172,8 +180,17 @@ def _samples(knots: list[Array], parts: IntArray, within: Array) -> Array:
     found = []
     for first, last in zip(parts[:-1], parts[1:], strict=True):
         part = slice(len(SAMPLES) * first, len(SAMPLES) * last)
-        i, j = np.unravel_index(away[:, part].reshape(len(away), -1).argmin(axis=1), away[0, part].shape)
-        found.append(np.stack([every[0][part][i], every[1][j]], axis=-1))
+        own = away[:, part]
+        beside = np.pad(own, ((0, 0), (1, 1), (1, 1)), constant_values=np.inf)
+        lowest = (own < beside[:, :-2, 1:-1]) & (own < beside[:, 1:-1, :-2])
+        lowest &= (own <= beside[:, 2:, 1:-1]) & (own <= beside[:, 1:-1, 2:])
+        rows, rest = np.arange(len(own)), np.where(lowest, own, np.inf).reshape(len(own), -1)
+        nearest = own.reshape(len(own), -1).argmin(axis=1)
+        rest[rows, nearest] = np.inf
+        other = rest.argmin(axis=1)
+        other = np.where(np.isfinite(rest[rows, other]), other, nearest)
+        i, j = np.unravel_index([nearest, other], own[0].shape)
+        found += list(np.stack([every[0][part][i], every[1][j]], axis=-1))
     return np.stack(found, axis=1)
 
 

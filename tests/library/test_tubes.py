@@ -166,6 +166,19 @@ def test_places_of_curves_that_are_bent_are_nearest_or_at_ends() -> None:
         np.testing.assert_allclose(np.where(beyond, 0.0, first), 0.0, rtol=0, atol=1e-9)
 
 
+def test_of_two_places_the_nearer_one_is_found_also_where_its_samples_are_farther() -> None:
+    """Over a line, ``0.1 + 2 (s - 1/2)^2`` and, two pieces on, ``0.08 + 6 (s - 3/8)^2``."""
+    heights = [[0.6, -2.0, 0.6, 2.0], [0.6, 2.0, 0.92375, -4.5], [0.92375, -4.5, 2.42375, 7.5]]
+    line, curve = (np.zeros((1, 3, 4, 3)) for _ in range(2))
+    for own in (line, curve):
+        own[0, :, :, 0] = np.arange(3.0)[:, None] * [1.0, 0.0, 1.0, 0.0] + [0.0, 1.0, 1.0, 1.0]
+    curve[0, :, :, 2] = heights
+    within = np.tile([0.0, 3.0], (1, 1, 2, 1))
+    at, u, _ = nearest_places([line, curve], np.zeros((1, 2), np.bool_), np.array([0, 3]), within)
+    np.testing.assert_allclose(u, 2.375, rtol=0, atol=1e-9)
+    assert np.linalg.norm(at.y) == pytest.approx(0.08)
+
+
 def test_a_ball_is_a_capsule_without_length() -> None:
     """And parts of the beam: the least of their gaps is that of the whole."""
     for seed in range(1, 2):
