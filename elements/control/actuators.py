@@ -169,14 +169,10 @@ class MomentActuator(NodeActuator):
 
     Parameters
     ----------
-    node : Node
-        Where it acts.
+    node, direction, frame
+        As for :class:`ForceActuator`.
     input : signal
         Its size in N m.
-    direction : (3,)
-        Only its direction counts.
-    frame : {"world", "body"}
-        Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node.
     """
 
     part = MOMENT

@@ -106,12 +106,10 @@ class Moment(NodeLoad):
 
     Parameters
     ----------
-    node : Node
-        Where it acts.
+    node, frame
+        As for :class:`Force`.
     value : (3,) or function of t
         Moment in N m; a function takes the time in s and returns three numbers.
-    frame : {"world", "body"}
-        Frame of the components: those of the world stay in space, those of the node frame turn with the node.
     """
 
     part = MOMENT

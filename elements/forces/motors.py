@@ -113,8 +113,8 @@ class PositionMotor(ControlledMotor):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint, coordinate, limit
+        As for :class:`SpeedMotor`.
     position : float or function of t
         Where the coordinate is to be, m or rad; angles count turns. Methods ``velocity(t)`` and ``acceleration(t)`` are
         used where it has them, else differences.
@@ -124,8 +124,6 @@ class PositionMotor(ControlledMotor):
         Per integral of the error, N/(m s) or N m/(rad s).
     derivative : float
         Per rate of the error, N s/m or N m s/rad.
-    limit : float, optional
-        Largest force or moment; the integral waits while it is reached.
 
     Notes
     -----
