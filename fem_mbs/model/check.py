@@ -7,7 +7,7 @@ elements that seem added twice (of one class, with equal arguments, on the same 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -25,6 +25,7 @@ from fem_mbs.contracts import (
     ControlElement,
     Element,
     ModelContext,
+    Node,
     Public,
     State,
     WiredBatch,
@@ -197,6 +198,14 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
     held = [own for own in system.elements if set(own.nodes) == {system.nodes[0]}]
     if idle := [str(own) for own in held if own.external or own.center_of_mass is not None]:
         yield Finding("a mass or a load on the ground does nothing; give it a node of its own", tuple(idle))
+    free = system.free.reshape(-1, 2, 3).any(axis=2)  # places and rotations of nodes
+
+    def moves(nodes: Iterable[Node], part: int) -> bool:
+        return bool(free[[system.number(node) for node in nodes], part].any())
+
+    loads = [own for own in system.elements if own.external and own not in held]
+    if idle := [str(own) for own in loads if not moves(own.nodes, 0) and not moves(own.rotation_dependent, 1)]:
+        yield Finding("a load on a node that is held does nothing; is it another node, as the other end?", tuple(idle))
     seams = defaultdict(list)
     for first, second in _unconnected(system):
         seams[used.get(first, first - system.n), used.get(second, second - system.n)].append((first, second))

@@ -27,7 +27,6 @@ from fem_mbs.elements import (
     Cylinder,
     FixedJoint,
     Force,
-    GeneralJoint,
     JointStop,
     PlanarJoint,
     Plane,
@@ -148,18 +147,21 @@ def test_nine_impacts_of_a_driven_oscillator() -> None:
     assert solution.gap("contact").min() >= -1e-10
 
 
-def test_friction_ends_where_a_wheel_stops_whose_contact_stays_in_its_place() -> None:
-    """It slows by ``mu m g r/J``; from where it stands no force is left, at any share of a step."""
-    model = mbs.Model(gravity=(0, 0, -G))
-    wheel = model.add_node((0, 0, 0.1), angular_velocity=(0, 5.0, 0))
-    model.add(RigidBody(wheel, 2.0, [0.02] * 3))
-    fork = model.add(GeneralJoint(model.ground, wheel, (True, True, False), (True, False, True)))
-    floor = model.add(Contact(model.ground, wheel, Plane(), Ball(0.1), friction=0.3))
-    solution = mbs.simulate(model, 0.4, 0.02)
-    stands = solution.t > 5.0 / (0.3 * G * 0.1 * 2.0 / 0.02)
-    force = np.where(stands, 0.0, 0.3 * 2.0 * G)
-    np.testing.assert_allclose(solution.contact_force(floor)[:, 0, 0], force, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(solution.reaction(fork)[0][:, 0], -force, rtol=0, atol=1e-9)
+def test_friction_ends_where_a_drum_stops_whose_brake_stays_in_its_place() -> None:
+    """A hinged shoe: it is pressed by ``1000 N/(1 + mu r/l)``; from where the drum stands no friction is left."""
+    model = mbs.Model()
+    drum = model.add_node((0, 0, 0), angular_velocity=(0, 0, 0.33))
+    model.add(RigidBody(drum, 20.0, [0.4] * 3))
+    axle = model.add(RevoluteJoint(model.ground, drum, (0, 0, 1)))
+    shoe = model.add_node((0.21, 0, 0))
+    model.add(RigidBody(shoe, 1.0, [0.01] * 3))
+    model.add(RevoluteJoint(model.ground, shoe, (0, 0, 1), point=(0.21, -0.2, 0)))
+    model.add(Force(shoe, (-500, 0, 0), point=(0.21, 0.2, 0)))
+    pad = model.add(Contact(drum, shoe, Cylinder(0.2, 0.1, axis=(0, 0, 1)), Ball(0.01), friction=0.3))
+    solution, friction = mbs.simulate(model, 0.004, 1e-3), 0.3 * 1e3 / (1 + 0.3 * 0.01 / 0.2)
+    force = np.where(solution.t > 0.33 * 0.4 / (0.2 * friction), 0.0, friction)
+    np.testing.assert_allclose(solution.contact_force(pad)[:, 0, 1], force, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(solution.reaction(axle)[0][:, 1], force, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("mu", [0.0, 0.3])

@@ -229,6 +229,13 @@ def test_nodes_that_are_forgotten() -> None:
     for name, part in {"lump": PointMass(model.ground, 1.0), "load": Force(model.ground, (0, 0, 1))}.items():
         model.add(part, name=name)
         assert said(model.check(), f"'{name}'", "on the ground does nothing")
+    model.fix("bar")
+    model.add(Force("bar", lambda t: (0, 0, t)), name="at the wall")
+    model.fix("first", rotation=False)
+    model.add(Force("first", (0, 0, 1)), name="at the pin")
+    model.add(Force("first", (0, 0, 1), point=(2, 0, 0)), name="beside the pin")
+    check = model.check()
+    assert said(check, "'at the wall'", "'at the pin'", "that is held does nothing") and not said(check, "'beside")
 
 
 @pytest.mark.parametrize(
