@@ -261,9 +261,9 @@ def _described(looks: list[_Changes], group: BoolArray) -> str:
     else:
         text = f"{still[0]} is not alike all round, nor is the rest, or the state is none that lasts"
     return (
-        f"{WHY}: {text}. Make one of the two alike all round, as are equal moments of inertia, equal stiffnesses "
-        "across the axis and both modes of each pair that bends a FlexibleBody, take mbs.campbell(..., floquet=True), "
-        "or let mbs.simulate follow the motion"
+        f"{WHY}: {text}. For modes about rest give no velocities. Make one of the two alike all round, as are equal "
+        "moments of inertia, equal stiffnesses across the axis and both modes of each pair that bends a FlexibleBody, "
+        "take mbs.campbell(..., floquet=True), or let mbs.simulate follow the motion"
     )
 
 

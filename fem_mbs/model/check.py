@@ -198,7 +198,7 @@ def look_at_nodes(system: System) -> Iterator[Finding]:
     held = [own for own in system.elements if set(own.nodes) == {system.nodes[0]}]
     if idle := [str(own) for own in held if own.external or own.center_of_mass is not None]:
         yield Finding("a mass or a load on the ground does nothing; give it a node of its own", tuple(idle))
-    free = system.free.reshape(-1, 2, 3).any(axis=2)  # places and rotations of nodes
+    free = np.logical_or.reduce(system.free.reshape(-1, 2, 3), axis=2)  # places and rotations of nodes
 
     def moves(nodes: Iterable[Node], part: int) -> bool:
         return bool(free[[system.number(node) for node in nodes], part].any())
@@ -416,6 +416,9 @@ def _look_at_equations(system: System, check: Check) -> None:
         check.findings.append(Finding(without_mass, refused=True))
         return
     check.free_motions, check.moving = free_motions(system, evaluation)
+    if check.redundant and not check.degrees_of_freedom and not any(own.driven for own in system.number.equations):
+        text = "nothing can move: joints close every motion, some twice; if a mechanism is meant, look at their axes"
+        check.findings.append(Finding(text))
     if check.contacts and not any(finding.refused for finding in check.findings):
         check.findings += look_at_loads(system)
 

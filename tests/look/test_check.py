@@ -191,6 +191,11 @@ def test_redundant_equations_are_counted_and_named() -> None:
     assert (check.equations, check.redundant, check.degrees_of_freedom) == (10, 5, 1)
     assert said(check, "repeat each other", "'hinge'", "'second'")
     assert not any(finding.refused for finding in check.findings)
+    assert not said(check, "joints close every motion")
+    model.add(RevoluteJoint(model.ground, model["bar"], (0, 1, 0), point=(9, 0, 0)), name="third")
+    assert said(model.check(), "joints close every motion")
+    model["third"].drive = lambda t: t
+    assert not said(model.check(), "joints close every motion")
 
 
 def test_frames_that_do_not_meet() -> None:
