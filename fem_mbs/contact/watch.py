@@ -260,7 +260,7 @@ def stopped(
     own, h = Selection(contacts, which), last.point.state.t - first.t
     before = own.here(first).rates()[:, 1:]
     ahead = before / np.linalg.norm(before, axis=1)[:, None]
-    low, high, early, ends = 0.0, h, 0, ENDS
+    low, high, early, late, ends = 0.0, h, 0, 1.0, ENDS
     guess = _stop(own.here(first), ahead, h)
     for _ in range(ROOTS):
         tau = guess if low < guess < high else 0.5 * (low + high)
@@ -272,8 +272,8 @@ def stopped(
         here, slow = own.here(state), still(contacts.system, state, h)
         slip = here.rates()[:, 1:]
         if (along := np.vecdot(slip, ahead) > slow).all():
-            low, early = tau, 0
-            guess = low + _stop(here, ahead, h)
+            low, early, late = tau, 0, 2.0 * late  # parts that end closer and closer lose less and less
+            guess = low + 0.5 * late * _stop(here, ahead, h)
         else:
             high, last, rests = tau, smooth, ~along & (np.linalg.norm(slip, axis=1) <= slow)
             friction = contacts.at_edge(state)[own.numbers, None] * contacts.forces(state)[own.numbers, 1:]
