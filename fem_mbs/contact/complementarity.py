@@ -43,6 +43,8 @@ COMPLIANCE, INERT = 10.0 ** -np.array([1, 3, 6]), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
 STUCK = 1.0 - 1e-9
 """Share of the friction that there may be at most, up to which a contact holds."""
+LOOSE = 1e-6
+"""Share of friction in forces that are loose, over that of normal forces, up to which it has none."""
 AGAIN = 4
 """How often forces are found anew, where something that bore nothing has come to bear a share."""
 EDGE = 1e-7
@@ -124,6 +126,16 @@ class Branch:
     def solve(self) -> Callable[[Array], Array]:
         """What solves with ``A``, where forces are not unique as compliances that are alike lead to."""
         return inverse(self.A, self.K)
+
+    @cached_property
+    def loose(self) -> Array:
+        """Rows ``y^T K`` (m, p, 3) for all ``y^T A = 0``, which say of forces that are not unique which they are."""
+        if issparse(self.A) or regular(self.A):
+            return np.zeros((0, len(self.K), 3))
+        Q, R, _ = qr(self.A, pivoting=True, check_finite=False)
+        sizes = np.abs(R.diagonal())
+        left = Q[:, sizes <= SINGULAR * sizes[0]]
+        return np.vecmat(left.T.reshape(-1, *self.K.shape[:2]), self.K)
 
     def forces(self, c: Array, last: Array | None = None) -> Array:
         """``P`` (k, 3) where rates without them are ``c`` (k, 3).
@@ -251,7 +263,7 @@ class Laws:
         """A solution, sought briefly where there may be none; the other arguments are those of :func:`push`."""
         P = np.zeros((self.k, 3)) if guess is None else guess.copy()
         solved = self._finite and bool(np.isfinite(self.given).all())
-        reference = held(P if last is None else last, self.mu)
+        before = P if last is None else last
         parts = islands(self.G, self.k) if solved and self.k else []
         if guess is None:  # where nothing closes there are no forces
             label = connected(self.G, self.k)
@@ -263,11 +275,11 @@ class Laws:
                 laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
                 laws.size, laws.rounding = self.size, self.rounding  # of what others move by an island has some, too
             with np.errstate(over="ignore", invalid="ignore"):
-                P[own], found = laws._pushes(P[own], reference[own], guess is not None, brief)
+                P[own], found = laws._pushes(P[own], before[own], guess is not None, brief)
             solved = solved and found
         return Pushes(P, solved)
 
-    def _pushes(self, P: Array, reference: Array, guessed: bool, brief: bool) -> Pushes:
+    def _pushes(self, P: Array, last: Array, guessed: bool, brief: bool) -> Pushes:
         """Of contacts that are all connected."""
         P, error = self.newton(P) if guessed else (P, np.inf)
         if error > self.enough:
@@ -276,10 +288,26 @@ class Laws:
             P, error = min((P, error), self.proximal(self.stuck()), key=itemgetter(1))
         if error > self.enough or guessed and self.k == 1:
             return Pushes(P, bool(error <= ROUNDING * self.size))
+        reference = self.reference(P, last)
         near = self.alike(P, reference)
         if self.error(near) <= self.enough and (guessed and self.bears(near, reference) or self.unique(near)):
             return Pushes(near, True)
         return Pushes(self.nearest(P, reference, guessed=guessed), True)
+
+    def reference(self, P: Array, last: Array) -> Array:
+        """What friction that sticks goes on from, ``(k, 3)``, on the branch of ``P``.
+
+        Where normal forces and friction are loose together, it is such that the same loads lead to the ``last`` forces.
+        """
+        branch, reference = self.branch(P), held(last, self.mu)
+        which, rows = branch.pushes, branch.loose
+        sticks = reference[which, 1:].any(axis=1)
+        if len(rows) and sticks.any():
+            U, sizes, V = np.linalg.svd(rows[:, sticks, 1:].reshape(len(rows), -1), full_matrices=False)
+            kept = sizes > LOOSE * np.abs(rows).max()
+            more = V[kept].T @ (U.T[kept] @ (rows[:, :, 0] @ last[which, 0]) / sizes[kept])
+            reference[np.flatnonzero(which)[sticks], 1:] += more.reshape(-1, 2)
+        return reference
 
     @property
     def enough(self) -> float:

@@ -233,6 +233,19 @@ def test_normal_forces_are_shared_as_by_equal_compliances_and_friction_that_hold
         np.testing.assert_allclose(found.P[:, 1:], last[:, 1:], rtol=0, atol=1e-12)
 
 
+def test_friction_and_normal_forces_that_are_loose_together_stay_where_loads_do() -> None:
+    """Two hinged shoes hold a drum: nothing determines friction of one against the other, which lifts both a little."""
+    mu, W = np.array([0.3, 0.3]), np.zeros((6, 3))
+    W[:3, 0], W[3:, 1], W[2::3, 2] = (0.2, 0.0, 0.01), (0.2, 0.0, -0.01), 0.2
+    G, c = W @ np.diag([25.0, 25.0, 2.5]) @ W.T, (W @ [-0.05, -0.05, 0.002]).reshape(2, 3)
+    first = push(G, c, mu).P
+    assert (np.abs(first[:, 2]) < 0.29 * first[:, 0]).all()
+    again = push(G, c, mu, guess=first, last=first).P
+    np.testing.assert_allclose(again, first, rtol=0, atol=1e-12 * np.abs(first).max())
+    more = push(G, 1.1 * c, mu, guess=first, last=first).P  # friction changes as the load does
+    np.testing.assert_allclose(more, 1.1 * first, rtol=0, atol=1e-12 * np.abs(first).max())
+
+
 def test_what_is_open_is_not_idle_and_what_touches_without_a_force_is() -> None:
     """One of two contacts pushes; the other is open, closed without a force, or pushes."""
     for opens, force, idle in ((1.0, 0.0, False), (0.0, 0.0, True), (0.0, 0.5, False)):
