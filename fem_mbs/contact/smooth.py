@@ -109,7 +109,7 @@ def part_of(
     ``impulsive``, all are open in it, whatever becomes of them.
     """
     memory = point.memory
-    if near is not None:
+    if near is not None and (near.point.memory.touches == memory.touches).all():  # not made anew with others
         missed = near.point.memory.alpha.predictor
         memory = memory._replace(alpha=memory.alpha._replace(predictor=missed and missed.alone()))
         point = Standing(point.state, memory)
