@@ -38,10 +38,12 @@ class JointActuator(CoordinateElement):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     input : signal
         The force in N, or the torque in N m, positive where the coordinate grows.
+    coordinate : str, optional
+        Which coordinate, by its name, where the joint has several.
     """
 
     active = True
@@ -74,10 +76,12 @@ class LineActuator(LineElement):
 
     Parameters
     ----------
-    a, b, point_a, point_b
-        As for :class:`SpringDamper`.
+    a, b : Node
+        Any two nodes.
     input : signal
         The force in N, a pull.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
     active = True
@@ -169,10 +173,14 @@ class MomentActuator(NodeActuator):
 
     Parameters
     ----------
-    node, direction, frame
-        As for :class:`ForceActuator`.
+    node : Node
+        Where it acts.
     input : signal
         Its size in N m.
+    direction : (3,)
+        Only its direction counts.
+    frame : {"world", "body"}
+        Frame of ``direction``: one of the world stays in space, one of the node frame turns with the node.
     """
 
     part = MOMENT

@@ -173,10 +173,12 @@ class JointSensor(Sensor, CoordinateElement):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     quantity : {"coordinate", "coordinate_rate"}
         The coordinate in m or rad, zero as built, angles with their turns; or its rate.
+    coordinate : str, optional
+        Which coordinate, by its name, where the joint has several.
     """
 
     def __init__(
@@ -199,10 +201,12 @@ class LineSensor(Sensor, LineElement):
 
     Parameters
     ----------
-    a, b, point_a, point_b
-        As for :class:`SpringDamper`.
+    a, b : Node
+        Any two nodes.
     quantity : {"length", "speed"}
         The distance in m, or its rate in m/s.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
     """
 
     _instead = ""

@@ -280,8 +280,10 @@ class JournalBearing(Element):
 
     Parameters
     ----------
-    a, b, axis
-        As for :class:`Bearing`.
+    a, b : Node
+        The housing, and the shaft.
+    axis : (3,)
+        Of the shaft at t = 0, world frame.
     radius, length, clearance : float
         Of the shaft, of the bearing along it (at most about half the diameter), and radial, m.
     viscosity : float

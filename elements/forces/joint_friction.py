@@ -84,8 +84,8 @@ class JointFriction(CoordinateElement):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     kinetic : float
         Coefficient of friction while it slips.
     static : float, optional
@@ -111,6 +111,8 @@ class JointFriction(CoordinateElement):
     bristle : float, optional
         With it, the LuGre model: how far bristles bend before they slip, m or rad. A joint then sticks elastically
         instead of creeping.
+    coordinate : str, optional
+        Which one, where the joint has several.
 
     Raises
     ------

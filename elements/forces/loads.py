@@ -106,10 +106,12 @@ class Moment(NodeLoad):
 
     Parameters
     ----------
-    node, frame
-        As for :class:`Force`.
+    node : Node
+        Where it acts.
     value : (3,) or function of t
         Moment in N m; a function takes the time in s and returns three numbers.
+    frame : {"world", "body"}
+        Frame of the components: those of the world stay in space, those of the node frame turn with the node.
     """
 
     part = MOMENT

@@ -36,10 +36,12 @@ class TorqueMotor(CoordinateElement):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     torque : float or function of t
         N or N m, on b against a, positive along the coordinate.
+    coordinate : str, optional
+        Which one, where the joint has several.
     """
 
     strengths = ("torque",)
@@ -77,8 +79,8 @@ class SpeedMotor(ControlledMotor):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     speed : float or function of t
         The rate that the coordinate is to have, m/s or rad/s.
     proportional : float
@@ -87,6 +89,8 @@ class SpeedMotor(ControlledMotor):
         Per integral of that error, N/m or N m/rad.
     limit : float, optional
         Largest force or moment; the integral waits while it is reached.
+    coordinate : str, optional
+        Which one, where the joint has several.
 
     Notes
     -----
@@ -113,8 +117,8 @@ class PositionMotor(ControlledMotor):
 
     Parameters
     ----------
-    joint, coordinate, limit
-        As for :class:`SpeedMotor`.
+    joint : Constraint
+        A joint with coordinates.
     position : float or function of t
         Where the coordinate is to be, m or rad; angles count turns. Methods ``velocity(t)`` and ``acceleration(t)`` are
         used where it has them, else differences.
@@ -124,6 +128,10 @@ class PositionMotor(ControlledMotor):
         Per integral of the error, N/(m s) or N m/(rad s).
     derivative : float
         Per rate of the error, N s/m or N m s/rad.
+    limit : float, optional
+        Largest force or moment; the integral waits while it is reached.
+    coordinate : str, optional
+        Which one, where the joint has several.
 
     Notes
     -----

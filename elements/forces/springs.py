@@ -161,14 +161,16 @@ class Maxwell(LineElement):
 
     Parameters
     ----------
-    a, b, point_a, point_b
-        As for :class:`SpringDamper`.
+    a, b : Node
+        Any two nodes.
     stiffness : float
         Of the spring, N/m.
     viscosity : float
         Force of the damper over its speed, N s/m. A force relaxes in ``viscosity/stiffness`` seconds.
     free_length : float, optional
         Length without force and with the damper as built, m; by default the distance of the points as built.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----
@@ -221,14 +223,16 @@ class FrictionSpring(LineElement):
 
     Parameters
     ----------
-    a, b, point_a, point_b
-        As for :class:`SpringDamper`.
+    a, b : Node
+        Any two nodes.
     stiffness : float
         While it holds, N/m.
     limit : float
         Largest pull or push, N.
     free_length : float, optional
         Length without force at t = 0, m; by default the distance of the points as built.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----

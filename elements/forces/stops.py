@@ -44,8 +44,8 @@ class JointStop(CoordinateElement):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     lower, upper : float, function of t, or None
         Ends of the free way, m or rad; coordinates are zero as built, and angles count turns. None for no end. Ends
         that move over time push what they meet, and bring energy.
@@ -57,6 +57,8 @@ class JointStop(CoordinateElement):
     restitution : float, optional
         In place of a stiffness: the stops are rigid, and this share of the speed comes back, in [0, 1]. For
         ``NonsmoothAlpha`` alone; ends are numbers then.
+    coordinate : str, optional
+        Which one, where the joint has several.
 
     Raises
     ------

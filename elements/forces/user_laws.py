@@ -208,13 +208,15 @@ class JointForce(CoordinateElement):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     law : function of ``t, q, q_dot``
         The force in N, or moment in N m, on b against a, positive along the coordinate: of the time in s, the
         coordinate in m or rad, with its turns, and its rate. Functions ``by_coordinate`` and ``by_rate`` of the same
         arguments, if it has these attributes, are its derivatives; else they come from a complex step or from
         differences.
+    coordinate : str, optional
+        Which one, where the joint has several.
 
     Raises
     ------
@@ -244,8 +246,8 @@ class FirstOrderActuator(LineElement):
 
     Parameters
     ----------
-    a, b, point_a, point_b
-        As for :class:`SpringDamper`.
+    a, b : Node
+        Any two nodes.
     law : function of ``t, length, speed``
         The force that is asked for, in N, a pull, of the time in s, the distance of the points in m and its rate in
         m/s. Functions ``by_length`` and ``by_speed`` of the same arguments, if it has these attributes, are its
@@ -254,6 +256,8 @@ class FirstOrderActuator(LineElement):
         The force ``F`` follows by ``time_constant F' + F = law``, s.
     initial : float
         Force at t = 0, N.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
 
     Notes
     -----

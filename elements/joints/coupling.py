@@ -313,11 +313,13 @@ class JointDrive(CoordinateConstraint):
 
     Parameters
     ----------
-    joint, coordinate
-        As for :class:`JointSpring`.
+    joint : Constraint
+        A joint with coordinates.
     law : function of t
         The coordinate in m or rad, 0 at the start, or :meth:`Model.assemble` brings the joint there. Methods
         ``velocity(t)`` and ``acceleration(t)`` are used where it has them, else differences.
+    coordinate : str, optional
+        Which coordinate, where the joint has several.
 
     Notes
     -----

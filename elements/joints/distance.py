@@ -140,10 +140,12 @@ class Rope(OnPoints, Element):
 
     Parameters
     ----------
-    a, b, point_a, point_b
-        As for :class:`SpringDamper`.
+    a, b : Node
+        Two nodes.
     length : float
         Of the rope, m.
+    point_a, point_b : (3,), optional
+        Points of a and of b, world frame, as built; the nodes themselves by default.
     restitution : float
         Share of the speed that comes back when it becomes taut.
     """
