@@ -96,9 +96,12 @@ class ClassicalChart(LocalChart):
         turned = self.kind.rotation(self.rotations(D))
         return x + D[:, :3], np.where(self.held[:, None, None], R, turned)
 
-    def _inverse(self, D: Array, own: Tangents) -> Array:
-        """``H^-1``, or the inverse along the constraint of the coordinates."""
-        return self.inverse(D)
+    def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
+        """With ``H^-1``, or the inverse along the constraint of the coordinates."""
+        own = self._tangents(D, *rates)
+        H_inv = self.inverse(D)
+        by_position = np.stack([own.by_position, own.rate_by_position])
+        return H_inv, (self._along_rates(own, factors) + by_position) @ H_inv
 
     def lower(self, lifted: Array, D: Array | None = None) -> Array:
         """First and second rates ``(2, n, 3 + l)`` from velocities and accelerations, the inverse of :meth:`lift`.

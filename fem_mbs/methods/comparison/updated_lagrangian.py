@@ -55,12 +55,9 @@ class LocalChart(Chart):
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """Of :meth:`lift`, with the whole product rule."""
         own = self._tangents(D, *rates)
-        T_inv = self._inverse(D, own)
+        T_inv = np.linalg.inv(own.T).astype(float, copy=False)
         by_position = np.stack([own.by_position, own.rate_by_position])
         return T_inv, (self._along_rates(own, factors) + by_position) @ T_inv
-
-    def _inverse(self, D: Array, own: Tangents) -> Array:
-        return np.linalg.inv(own.T).astype(float, copy=False)
 
     def rate_derivatives(self, D: Array, rates: Array, factors: Array) -> Array:
         """The product rule at constant ``D``."""
