@@ -224,12 +224,7 @@ class Reduction(Public):
         if rayleigh is not None and np.ndim(damping) == 0 and damping:
             raise ModelError("Reduction: rayleigh is in place of a damping ratio, received both")
         free = FreeMesh(points, stiffness, mass, mesh.dofs, units)
-        if (wrong := (speeds := free.unit * mesh.sound)[(speeds < SOUND[0]) | (speeds > SOUND[1])]).size:
-            LOG.warning(
-                "Reduction: sound goes at sqrt(E / rho) = %.2g m/s in it, as in no solid, 5200 in steel, 40 in rubber; "
-                "look at units= and those of E, rho and the points",
-                wrong[0],
-            )
+        _look_at_sound(free.unit * mesh.sound)
         given = placed(interfaces, mesh, free.turns)
         sets = recovered_sets(recover, mesh, given)
         forces = nodal_forces(loads, mesh, free.unit)
@@ -603,3 +598,13 @@ def given_shapes(moments: Array, stiffness: Array, damping: Array, mass: Array) 
     surface = {f"surface_{k}": v for k, v in NOTHING._asdict().items()}
     arrays = {name: np.asarray(value) for name, value in kept.items()}
     return Reduction.of_arrays(arrays | {"names": np.array(["node"])} | surface)
+
+
+def _look_at_sound(speeds: Array) -> None:
+    """Warn of units that do not fit, by the speeds of sound in the materials."""
+    if (wrong := speeds[(speeds < SOUND[0]) | (speeds > SOUND[1])]).size:
+        LOG.warning(
+            "Reduction: sound goes at sqrt(E / rho) = %.2g m/s in it, as in no solid, 5200 in steel, 40 in rubber; "
+            "look at units= and those of E, rho and the points",
+            wrong[0],
+        )

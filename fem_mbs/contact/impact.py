@@ -72,7 +72,7 @@ def mobility_by_mass(contacts: Contacts, state: State, at: MeasuredContacts) -> 
 
 
 def impulses(
-    G: Matrix, now: Array, back: Array, friction: Array, given: Array | float = 0.0, near: Array | None = None
+    G: Matrix, now: Array, back: Array, friction: Array, *, given: Array | float = 0.0, near: Array | None = None
 ) -> Pushes:
     """Impulses by Newton's law, ``0 <= P_N, gap'+ - back >= 0``, and Coulomb's, that bring no energy.
 
@@ -135,6 +135,7 @@ def strike(
     touching: Selection,
     before: Array,
     restitution: Array,
+    *,
     given: Array | float = 0.0,
     near: Array | None = None,
 ) -> State:
@@ -142,7 +143,7 @@ def strike(
     system, at = contacts.open, touching.here(state)
     mobility, now = mobility_by_mass(contacts, state, at), at.rates()
     back = -restitution * np.minimum(before[:, 0], 0.0)
-    P, solved = impulses(mobility.delassus, now, back, touching.friction, given, near)
+    P, solved = impulses(mobility.delassus, now, back, touching.friction, given=given, near=near)
     V = system.from_body(state.R, mobility.moves @ P.ravel())
     after = now + (mobility.delassus @ P.ravel()).reshape(-1, 3)
     if not solved or (after[:, 0] < -touching.still(state, np.inf))[mobility.held].any():
@@ -203,7 +204,8 @@ def errors_after(
     beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
     P = (contacts.remembered(after) - contacts.remembered(before))[touching.numbers, IMPULSES]
     try:
-        beside = strike(contacts, beside, touching, rates + touching.here(beside).rates() - now, restitution, given, P)
+        closes = rates + touching.here(beside).rates() - now
+        beside = strike(contacts, beside, touching, closes, restitution, given=given, near=P)
     except NotConvergedError:
         return errors
     result[0] = errors[0] + late * (v - v_after)
@@ -236,7 +238,7 @@ def errors_of_late(
     comes_back = P * np.divide(missed, changes, out=np.zeros_like(missed), where=returns & (changes > 0.0))[:, None]
     again = earlier[:, IMPULSES].any(axis=1) & (earlier[:, TIME] >= after.t - ONCE_MORE * h)
     if again.any():
-        rests = impulses(mobility.delassus, now, np.zeros(touching.k), touching.friction, given[own]).P
+        rests = impulses(mobility.delassus, now, np.zeros(touching.k), touching.friction, given=given[own]).P
         comes_back[again] = (P - rests)[again]
     pushed = system.kinematics.relative(deep.x, deep.R, before.x, before.R).ravel()
     pushed = np.append(pushed, contacts.without(before).u - contacts.without(deep).u)

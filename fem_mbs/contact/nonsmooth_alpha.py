@@ -384,7 +384,7 @@ class NonsmoothAlpha(Method):
         elastic = ~closed[own] & (-rates[:, 0] > rest)
         back = np.where(elastic, contacts.restitution[own], 0.0)
         taken = 0.0 if given is None else given[own]
-        before, state = state, strike(contacts, state, which, rates, back, taken)
+        before, state = state, strike(contacts, state, which, rates, back, given=taken)
         memory = memory._replace(approach=approach, watch=after_jump(contacts, memory.watch, before, state))
         state, memory = begun_with_forces(contacts, self.smooth_method, Standing(state, memory), touches, h)
         energy, alpha = energy_at(contacts.open, contacts.without(state)), memory.alpha

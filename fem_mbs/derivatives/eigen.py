@@ -207,28 +207,22 @@ def _rates(
             continue
         if len(group) > 1:
             notes.append(f"modes {named} have one eigenvalue: {BRANCHES}")
-        full, slope, dual = _eigenspace(solver, matrices, s, X)
+        full, _, dual = space = _eigenspace(solver, matrices, s, X)
         rounded = []
         for own, rate, variation, beside in zip(changes, rates, variations, others, strict=True):
-            force = _at(own, s) @ full
-            change, border = -dual.conj().T @ force, np.zeros((len(group), len(group)))
+            change = -dual.conj().T @ (_at(own, s) @ full)
             parts = np.linalg.eigvals(change)
             doubt = _rounding(matrices, own, s, dual, full) / variation.step
             if doubt > max(ROUNDED * abs(parts).max(), FELT * abs(s) * STEP / variation.step):
                 rounded.append(variation.label)
             rate.values[group] = parts[np.argsort((parts / s).real)]
-            d = solver.solve(np.vstack([-force - slope @ change, border]))[: len(X)]
-            against = _at(own, s).conj().T @ dual + _at(matrices, s, 1).conj().T @ (dual @ change.conj().T)
-            e = solver.solve(np.vstack([-against, border]).astype(solver.U.dtype), trans="H")[: len(X)]
+            moved = _moved(solver, matrices, own, s, space, change)
             if len(group) == 1:
-                along = d[:n] / weight
+                along = moved[0][:n] / weight
                 rate.modes[:, group] = along + modes[:, group] * _along(modes[:, group], along, weight, M, own)
-            if len(beside) == 2:  # modes move along, or stiff parts of those that are held bend
-                pairs = zip(variation.shifts, beside, strict=True)
-                ends = [
-                    (dual + by * e).conj().T @ (_at(_comparable(system, P), s) @ (full + by * d)) for by, P in pairs
-                ]
-                half, apart = variation.halves(dual.conj().T @ (_at(matrices, s) @ full), ends)
+            if len(beside) == 2:
+                ends = [_comparable(system, each) for each in beside]
+                half, apart = variation.halves(*_along_with(matrices, ends, s, space, moved, variation.shifts))
                 if apart > max(KINK * half, 1e-9 * abs(s)) + doubt * variation.step:
                     notes.append(MEAN.format(f"mode {named}", variation.label))
         if rounded:
@@ -243,6 +237,34 @@ def _eigenspace(solver: SuperLU, matrices: Matrices, s: Any, X: Array) -> tuple[
     full = full * np.vecdot(X.T, X.T).real  # the border has them as they are scaled
     slope = _at(matrices, s, 1) @ full
     return full, slope, left @ np.linalg.inv(left.conj().T @ slope).conj().T
+
+
+def _moved(
+    solver: SuperLU, matrices: Matrices, own: Matrices, s: Any, space: tuple[Array, Array, Array], change: Array
+) -> tuple[Array, Array]:
+    """Derivatives of modes and of left modes, beside those in their own space, where matrices change by ``own``."""
+    full, slope, dual = space
+    border = np.zeros_like(change)
+    d = solver.solve(np.vstack([-_at(own, s) @ full - slope @ change, border]))[: len(full)]
+    against = _at(own, s).conj().T @ dual + _at(matrices, s, 1).conj().T @ (dual @ change.conj().T)
+    return d, solver.solve(np.vstack([-against, border]).astype(solver.U.dtype), trans="H")[: len(full)]
+
+
+def _along_with(
+    matrices: Matrices,
+    beside: Sequence[Matrices],
+    s: Any,
+    space: tuple[Array, Array, Array],
+    moved: tuple[Array, Array],
+    shifts: Sequence[float],
+) -> tuple[Array, list[Array]]:
+    """What matrices say of an eigenvalue, and what those beside do with modes that have moved along.
+
+    Stiff parts of modes that are held would bend.
+    """
+    (full, _, dual), (d, e) = space, moved
+    ends = [(dual + by * e).conj().T @ (_at(own, s) @ (full + by * d)) for by, own in zip(shifts, beside, strict=True)]
+    return dual.conj().T @ (_at(matrices, s) @ full), ends
 
 
 def _comparable(system: System, parts: Matrices) -> Matrices:

@@ -261,8 +261,10 @@ class _Problem:
     def worst(self, found: Fit) -> str:
         """Where the largest residual is, and what it says of the parameters."""
         size = abs(found.residuals)
-        own, k = [(own, k) for own in self.series for k in range(own.data.size)][int(size.argmax())]
-        t, name = own.times[k * len(own.times) // own.data.size], getattr(own.signal, "__name__", own.signal)
+        data = [(n, own, k) for n, own in enumerate(self.series, 1) for k in range(own.data.size)]
+        n, own, k = data[int(size.argmax())]
+        t, name = own.times[k * len(own.times) // own.data.size], own.signal
+        name = name if isinstance(name, str) else f"series {n}"
         return (
             f"t = {t:g} s of {name}, {size.max():.3g} sigma: where model, steps, data and sigma are right, it is near "
             "1 in the mean. The standard deviations of the parameters are too small by as much"

@@ -423,7 +423,7 @@ def test_fits_at_bounds_and_trials_that_a_model_refuses(caplog: pytest.LogCaptur
     found = mbs.fit(oscillator, {"damping": 0.8}, data, 1.0, 0.05, bounds={"damping": (0.5, 2.0)})
     assert abs(found.parameters["damping"] - 0.5) < 1e-3 and "is at its bound" in caplog.text
     missed, worst = np.linalg.norm(found.residuals), times[int(abs(found.residuals).argmax())]
-    assert f"misses the data by {missed:.3g} sigma, the most at t = {worst:g} s of <lambda>" in caplog.text
+    assert f"misses the data by {missed:.3g} sigma, the most at t = {worst:g} s of series 1" in caplog.text
     caplog.clear()
     found = mbs.fit(damped, {"damping": 0.9}, data, 1.0, 0.05)
     assert abs(found.parameters["damping"] - 0.3) < 1e-6 and refused and not caplog.text

@@ -374,7 +374,7 @@ def test_what_forces_have_given_is_shared_where_more_is_hit() -> None:
     G[::3, ::3] = [[1.0 + lever, 1.0 - lever], [1.0 - lever, 1.0 + lever]]
     given = np.array([[fallen / G[0, 0], 0, 0], [0, 0, 0]])
     now = (G @ given.ravel()).reshape(2, 3) - [fallen, 0.0, 0.0]
-    P, solved = impulses(G, now, np.zeros(2), np.zeros(2), given)
+    P, solved = impulses(G, now, np.zeros(2), np.zeros(2), given=given)
     assert solved and P[0, 0] < 0.0
     np.testing.assert_allclose((P + given)[:, 0], 0.5 * fallen, rtol=1e-12)
 
