@@ -292,14 +292,17 @@ def test_a_beam_slides_over_the_nodes_of_another() -> None:
 @pytest.mark.ci
 @pytest.mark.parametrize("group", ("R3xSO3", "SE3"))
 def test_beams_that_collide_keep_their_momenta(group: str) -> None:
-    """Two free beams, with friction and restitution; the linear one as far as Newton's method is carried on."""
+    """Two free beams, with friction and restitution; the linear one as far as Newton's method is carried on.
+
+    On SE(3), where it is that of frames which turn, up to what falls with the step.
+    """
     model = mbs.Model(group=group)
     beams = [Beam.line(model, (-0.5, 0.07, 0), (0.5, 0.03, 0.1), SECTION, 3)]
     points = np.linspace((0.1, -0.4, 0.13), (0.2, 0.5, 0.11), 5)
     beams.append(model.add(Beam([model.add_node(p, velocity=(0.3, 0, -1.0)) for p in points], SECTION)))
     contact = model.add(BeamContact(*beams, friction=0.3, restitution=0.5))
     method = mbs.NonsmoothAlpha(newton=mbs.Newton(force_tolerance=1e-11))
-    solution = mbs.simulate(model, 0.03, 2e-3, method)
+    solution = mbs.simulate(model, 0.03, 2e-3 if group == "R3xSO3" else 1e-3, method)
     assert len(solution.impulses(contact)) > 0
     values = np.array([momentum(solution.system, solution.motion(k)) for k in range(len(solution.t))])
     linear, angular = (np.ptp(part, axis=0).max() / np.abs(part).max() for part in (values[:, :3], values[:, 3:]))
