@@ -139,7 +139,7 @@ class EdgeLoad(Element):
                 f"{label}: the line turns back at its {chain[back[0] + 1]}, by more than {SHARPEST:.0f} degrees; list "
                 "the nodes one after the other along the edge"
             )
-        self.shared = length[:, None, None] * CONSISTENT_MASS
+        self.shared = length[:, None, None] * CONSISTENT_MASS  # of a load that is linear between nodes, as of a mass
         self.offsets = np.zeros((len(length), 2, 3))
 
     @property

@@ -210,13 +210,12 @@ def _rates(
         full, _, dual = space = _eigenspace(solver, matrices, s, X)
         rounded = []
         for own, rate, variation, beside in zip(changes, rates, variations, others, strict=True):
-            change = -dual.conj().T @ (_at(own, s) @ full)
+            change, *moved = _moved(solver, matrices, own, s, space)
             parts = np.linalg.eigvals(change)
             doubt = _rounding(matrices, own, s, dual, full) / variation.step
             if doubt > max(ROUNDED * abs(parts).max(), FELT * abs(s) * STEP / variation.step):
                 rounded.append(variation.label)
             rate.values[group] = parts[np.argsort((parts / s).real)]
-            moved = _moved(solver, matrices, own, s, space, change)
             if len(group) == 1:
                 along = moved[0][:n] / weight
                 rate.modes[:, group] = along + modes[:, group] * _along(modes[:, group], along, weight, M, own)
@@ -240,14 +239,19 @@ def _eigenspace(solver: SuperLU, matrices: Matrices, s: Any, X: Array) -> tuple[
 
 
 def _moved(
-    solver: SuperLU, matrices: Matrices, own: Matrices, s: Any, space: tuple[Array, Array, Array], change: Array
-) -> tuple[Array, Array]:
-    """Derivatives of modes and of left modes, beside those in their own space, where matrices change by ``own``."""
+    solver: SuperLU, matrices: Matrices, own: Matrices, s: Any, space: tuple[Array, Array, Array]
+) -> tuple[Array, Array, Array]:
+    """Derivatives of eigenvalues, as a matrix, and of modes and left modes beside those in their own space.
+
+    Matrices change by ``own``.
+    """
     full, slope, dual = space
-    border = np.zeros_like(change)
-    d = solver.solve(np.vstack([-_at(own, s) @ full - slope @ change, border]))[: len(full)]
+    force = _at(own, s) @ full
+    change = -dual.conj().T @ force
+    border = np.zeros((full.shape[1], full.shape[1]))
+    d = solver.solve(np.vstack([-force - slope @ change, border]))[: len(full)]
     against = _at(own, s).conj().T @ dual + _at(matrices, s, 1).conj().T @ (dual @ change.conj().T)
-    return d, solver.solve(np.vstack([-against, border]).astype(solver.U.dtype), trans="H")[: len(full)]
+    return change, d, solver.solve(np.vstack([-against, border]).astype(solver.U.dtype), trans="H")[: len(full)]
 
 
 def _along_with(
@@ -255,7 +259,7 @@ def _along_with(
     beside: Sequence[Matrices],
     s: Any,
     space: tuple[Array, Array, Array],
-    moved: tuple[Array, Array],
+    moved: Sequence[Array],
     shifts: Sequence[float],
 ) -> tuple[Array, list[Array]]:
     """What matrices say of an eigenvalue, and what those beside do with modes that have moved along.
