@@ -196,7 +196,7 @@ class Reduction(Public):
     """
 
     remembers = False
-    _internal = "stress_rows stiffens projection frame arrays of_arrays left_out rest kept loaded rows_at"
+    _internal = "stress_rows stiffens projection frame arrays of_arrays left_out rest kept loaded rows_at sound"
 
     def __init__(
         self,
@@ -224,7 +224,9 @@ class Reduction(Public):
         if rayleigh is not None and np.ndim(damping) == 0 and damping:
             raise ModelError("Reduction: rayleigh is in place of a damping ratio, received both")
         free = FreeMesh(points, stiffness, mass, mesh.dofs, units)
-        _look_at_sound(free.unit * mesh.sound)
+        self.sound = free.unit * np.unique(mesh.sound)
+        for text in self._unlike_solids():  # before what may take long
+            LOG.warning("Reduction: %s", text)
         given = placed(interfaces, mesh, free.turns)
         sets = recovered_sets(recover, mesh, given)
         forces = nodal_forces(loads, mesh, free.unit)
@@ -511,6 +513,7 @@ class Reduction(Public):
 
     def doubts(self) -> Iterable[str]:
         """What looks wrong of it, a sentence each."""
+        yield from self._unlike_solids()
         lost = float(np.abs(self.rest).max() / np.abs(mass_of(self.moments)).max())
         if lost > UNLIKE and self.frame == "mean":
             yield f"{lost:.2g} of its mass matrix belongs to no displacement of nodes; its gyroscopic forces lack that"
@@ -528,6 +531,14 @@ class Reduction(Public):
         density = self.mass / float(edges.prod()) if edges[0] > FLAT * edges[2] else DENSITIES[0]
         if not DENSITIES[0] <= density <= DENSITIES[1]:
             yield f"a brick of its mass and inertia has {density:.2g} kg/m^3; look at units= and the density"
+
+    def _unlike_solids(self) -> Iterable[str]:
+        """Units that do not fit, by the speed of sound."""
+        if (wrong := self.sound[(self.sound < SOUND[0]) | (self.sound > SOUND[1])]).size:
+            yield (
+                f"sound goes at sqrt(E / rho) = {wrong[0]:.2g} m/s in it, as in no solid, 5200 in steel, 40 in rubber; "
+                "look at units= and those of E, rho and the points"
+            )
 
     @checked
     def save(self, path: Path) -> None:
@@ -549,7 +560,7 @@ class Reduction(Public):
 
     def arrays(self) -> dict[str, Array]:
         """All that it is, by name."""
-        plain = {name: np.asarray(getattr(self, name)) for name in KEPT}
+        plain = {name: np.asarray(getattr(self, name)) for name in (*KEPT, "sound")}
         plain |= {"names": np.array(self.names), **{f"surface_{k}": v for k, v in self.surface._asdict().items()}}
         plain |= {f"set:{name}": rows for name, rows in self.kept.items()}
         return plain | {f"load:{name}": own for name, own in self.loaded.items()}
@@ -561,7 +572,7 @@ class Reduction(Public):
         for name in KEPT:
             value = arrays[name]
             setattr(self, name, value if value.ndim else value.item())
-        self.names = tuple(map(str, arrays["names"]))
+        self.names, self.sound = tuple(map(str, arrays["names"])), arrays.get("sound", np.zeros(0))
         kept: Any = [arrays[f"surface_{name}"] for name in Skin._fields]
         self.surface = Skin(*kept)
         self.kept = {name[4:]: own.astype(np.intp) for name, own in arrays.items() if name.startswith("set:")}
@@ -598,13 +609,3 @@ def given_shapes(moments: Array, stiffness: Array, damping: Array, mass: Array) 
     surface = {f"surface_{k}": v for k, v in NOTHING._asdict().items()}
     arrays = {name: np.asarray(value) for name, value in kept.items()}
     return Reduction.of_arrays(arrays | {"names": np.array(["node"])} | surface)
-
-
-def _look_at_sound(speeds: Array) -> None:
-    """Warn of units that do not fit, by the speeds of sound in the materials."""
-    if (wrong := speeds[(speeds < SOUND[0]) | (speeds > SOUND[1])]).size:
-        LOG.warning(
-            "Reduction: sound goes at sqrt(E / rho) = %.2g m/s in it, as in no solid, 5200 in steel, 40 in rubber; "
-            "look at units= and those of E, rho and the points",
-            wrong[0],
-        )

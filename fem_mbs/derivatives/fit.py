@@ -45,10 +45,11 @@ class Fit(Public):
     values : (P,)
         The same numbers in a row.
     covariance, correlation : (P, P)
-        ``(J^T J)^-1`` of the residuals over their standard deviations, and the same without units.
+        ``(J^T J)^-1`` of the residuals over their standard deviations, and the same without units. Where these are not
+        known, they are taken to be alike, and as large as the root mean square that is left by so many parameters.
     residuals : (k,)
         ``(model - data)/sigma`` at the solution; without those of a prior, their mean square is near 1 where the model
-        is right and ``sigma`` is, too.
+        is right and ``sigma`` is, too. Where ``sigma`` is not known, ``model - data``.
     cost : float
         Half the sum of squares, prior included.
     evaluations, jacobians : int
@@ -126,13 +127,14 @@ def fit(
     data : Misfit, list of them, or dict
         What was measured: a signal of a solution, times, values, standard deviations; or the last three by the name of
         the joint, the sensor or the channel, as ``{"hinge": (times, angles, 0.005)}``. Without standard deviations all
-        data count alike, and theirs is taken from what the model misses of them.
+        data count alike, and theirs is taken from what the model misses of them. Series with and without do not go
+        together.
     t_end, step, method, how, scale
         As of :func:`sensitivities`.
     bounds : dict, optional
         Least and largest value of parameters, by name.
     prior : dict, optional
-        What is known of parameters before: mean and standard deviation, by name.
+        What is known of parameters before: mean and standard deviation, by name, beside data that have theirs, too.
     starts : int
         So many starts, the first as given, the others at random within the bounds: least squares of long swings has a
         minimum every turn. The best is returned.
@@ -153,10 +155,11 @@ def fit(
         raise ModelError("fit: data must be a Misfit, or a list of them, received none")
     template = ParameterSet(build, parameters, scale, "fit")
     lower, upper, *known = _known(template, bounds or {}, prior or {})
+    _check_sigma(series, prior, len(template.flat))
     run = partial(sensitivities, build, t_end=t_end, step=step, method=method, how=how, scale=scale)
     problem = _Problem(template, series, known, run, t_end)
     if starts == 1:
-        return _judged(problem, problem.solved(template.flat, lower, upper), data)
+        return _judged(problem, problem.solved(template.flat, lower, upper))
     if not (np.isfinite(lower) & np.isfinite(upper)).all():
         raise ModelError("fit: starts > 1 are taken at random within bounds: give finite bounds of all parameters")
     draws = np.random.default_rng(seed).uniform(lower, upper, (starts - 1, len(template.flat)))
@@ -167,10 +170,10 @@ def fit(
         raise ConvergenceError(
             f"fit: none of {starts} starts has led to a solution, the first: {rows[0]['error']}", t_end
         )
-    return _judged(problem, problem.solved(np.array(best["at"]), lower, upper), data)
+    return _judged(problem, problem.solved(np.array(best["at"]), lower, upper))
 
 
-def _judged(problem: _Problem, found: Fit, data: object) -> Fit:
+def _judged(problem: _Problem, found: Fit) -> Fit:
     """With the standard deviation of the data from what is left, where they came without; says what is doubtful."""
     for k in problem.at_bounds:
         LOG.warning(
@@ -185,7 +188,7 @@ def _judged(problem: _Problem, found: Fit, data: object) -> Fit:
         )
     free = max(1, len(found.residuals) - len(found.names))
     missed = float(np.linalg.norm(found.residuals)) / np.sqrt(free)
-    if not isinstance(data, Mapping) or any(len(measured) > 2 for measured in data.values()):
+    if problem.series[0].sigma is not None:
         if missed > 1.0 + CHANCE * np.sqrt(0.5 / free):
             LOG.warning("fit: the model misses the data by %.3g sigma, the most at %s", missed, problem.worst(found))
         return found
@@ -193,6 +196,7 @@ def _judged(problem: _Problem, found: Fit, data: object) -> Fit:
 
 
 def _series(data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]]) -> list[Misfit]:
+    """What was measured."""
     if not isinstance(data, Mapping):
         return [data] if isinstance(data, Misfit) else list(data)
     for name, measured in data.items():
@@ -200,10 +204,24 @@ def _series(data: Misfit | Sequence[Misfit] | Mapping[str, Sequence[ArrayLike]])
             raise ModelError(
                 f"fit: data[{name!r}] must be times, values and their standard deviations, received {shown(measured)}"
             )
-    without = [name for name, measured in data.items() if len(measured) == 2]
-    if 0 < len(without) < len(data):
-        raise ModelError(f"fit: data of {', '.join(without)} must have standard deviations, as the others have them")
     return [Misfit(name, *measured) for name, measured in data.items()]  # type: ignore[arg-type]
+
+
+def _check_sigma(series: Sequence[Misfit], prior: object, count: int) -> None:
+    """Refuse data without standard deviations beside what has them, and too few of them to find theirs."""
+    names = ", ".join(_called(own, k) for k, own in enumerate(series, 1) if own.sigma is None)
+    if names and (prior or any(own.sigma is not None for own in series)):
+        have = "the prior has its own" if prior else "the others have them"
+        raise ModelError(f"fit: data of {names} must have standard deviations, as {have}")
+    if names and (size := sum(own.data.size for own in series)) <= count:
+        raise ModelError(
+            f"fit: {size} data of {names} tell {count} parameters and no standard deviation of their own: give it, or "
+            "measure more"
+        )
+
+
+def _called(series: Misfit, k: int) -> str:
+    return series.signal if isinstance(series.signal, str) else f"series {k}"
 
 
 def _attempt(problem: _Problem, lower: Array, upper: Array, start: list[float]) -> dict[str, Any]:
@@ -263,11 +281,10 @@ class _Problem:
         size = abs(found.residuals)
         data = [(n, own, k) for n, own in enumerate(self.series, 1) for k in range(own.data.size)]
         n, own, k = data[int(size.argmax())]
-        t, name = own.times[k * len(own.times) // own.data.size], own.signal
-        name = name if isinstance(name, str) else f"series {n}"
+        t = own.times[k * len(own.times) // own.data.size]
         return (
-            f"t = {t:g} s of {name}, {size.max():.3g} sigma: where model, steps, data and sigma are right, it is near "
-            "1 in the mean. The standard deviations of the parameters are too small by as much"
+            f"t = {t:g} s of {_called(own, n)}, {size.max():.3g} sigma: where model, steps, data and sigma are right, "
+            "it is near 1 in the mean. The standard deviations of the parameters are too small by as much"
         )
 
     def jacobian(self, p: Array) -> Array:
@@ -286,11 +303,11 @@ class _Problem:
         tolerances = dict.fromkeys(("ftol", "xtol", "gtol"), TOLERANCE)
         result = least_squares(self.residuals, start, self.jacobian, (lower, upper), x_scale=sizes, **tolerances)
         if not result.success:
-            missed = np.sqrt(np.mean(result.fun**2))
             raise ConvergenceError(
                 f"fit: the least squares do not converge: {result.message}{self.refused} They stand at "
-                f"{self.told(result.x)}, where the model misses the data by {missed:.3g} times sigma. Begin nearer, or "
-                "give bounds=, and starts=8 for more starts within them",
+                f"{self.told(result.x)}, where the root mean square of residuals is "
+                f"{np.sqrt(np.mean(result.fun**2)):.3g}. Begin nearer, or give bounds=, and starts=8 for more starts "
+                "within them",
                 self.t_end,
             )
         J, solution = self.jacobian(result.x) * sizes, self.found(result.x).solution

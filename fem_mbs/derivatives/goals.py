@@ -13,7 +13,7 @@ it depends are found node by node, and a displacement of all of them tells wheth
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any, TypeAlias
 
@@ -163,14 +163,15 @@ class Misfit(Goal):
         Within the run, s.
     data : (k,) or (k, ...)
         What was measured, as the signal gives it.
-    sigma : float or array
-        Standard deviations of the data, in its shape, one for all, or one for each of several signals.
+    sigma : float or array, optional
+        Standard deviations of the data, in its shape, one for all, or one for each of several signals. Without it they
+        are not known: the sum is that of ``(signal - data)^2``, and :func:`fit` takes them from what the model misses.
     """
 
     signal: Signal
     times: Annotated[Array, _series]
     data: Annotated[Array, _series]
-    sigma: Annotated[Array, _sigma] = field(default_factory=lambda: np.ones(()))
+    sigma: Annotated[Array, _sigma] | None = None
 
     def __post_init__(self) -> None:
         if self.times.ndim != 1 or self.data.ndim > 2 or len(self.data) != len(self.times):
@@ -178,29 +179,33 @@ class Misfit(Goal):
                 f"Misfit of {shown(self.signal)}: data must have an entry for each of the {len(self.times)} times, "
                 f"received {shown(self.data)}"
             )
-        if self.sigma.shape not in ((), self.data.shape, self.data.shape[1:]):
+        if np.shape(self._unit) not in ((), self.data.shape, self.data.shape[1:]):
             raise ModelError(
                 f"Misfit of {shown(self.signal)}: sigma must be a number, or have the shape of data, "
                 f"{self.data.shape}, received {shown(self.sigma)}"
             )
+
+    @property
+    def _unit(self) -> Array | float:
+        return 1.0 if self.sigma is None else self.sigma
 
     def value(self, t: Array, y: Array) -> float:
         r = self.residuals(t, y)
         return 0.5 * float(np.sum(r * r))
 
     def slope(self, t: Array, y: Array) -> Array:
-        weighted = self.residuals(t, y) / self.sigma
+        weighted = self.residuals(t, y) / self._unit
         return np.asarray(self._shares(t).T @ weighted.reshape(len(weighted), -1)).reshape(y.shape)
 
     def residuals(self, t: Array, y: Array) -> Array:
-        """``(signal - data)/sigma`` at the times."""
+        """``(signal - data)/sigma`` at the times; without ``sigma`` it is left out."""
         between = np.asarray(self._shares(t) @ y.reshape(len(y), -1)).reshape(-1, *y.shape[1:])
         if between.shape != self.data.shape:
             raise ModelError(
                 f"Misfit: data has the shape {self.data.shape}, the signal at its times {between.shape}; expected is "
                 "the same"
             )
-        return (between - self.data) / self.sigma
+        return (between - self.data) / self._unit
 
     def _shares(self, t: Array) -> csr_array:
         """Of the steps at the times, ``(k, nt)``."""

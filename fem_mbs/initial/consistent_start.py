@@ -32,6 +32,7 @@ from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular, jammed
 from fem_mbs.initial.state_point import (
     BETWEEN,
+    JOIN,
     StatePoint,
     as_built,
     check_system,
@@ -155,7 +156,7 @@ def consistent_start(system: System, given: State | None = None, open_by: float 
     """
     check_system(system, "start")
     place = as_built(system) if given is None else place_of(given)
-    evaluation = closed(system, place, GAP if given is None else open_by)
+    evaluation = closed(system, place) if given is None else closed(system, place, open_by, JOIN)
     if largest_gap(system, evaluation.constraint) > GAP:
         place = projected(system, place)._replace(v=place.v, udot=place.udot)
         evaluation = closed(system, place)

@@ -60,14 +60,18 @@ def _motion(system: System, place: StatePoint) -> Motion:
     return Motion(t, x, R, V, np.zeros_like(V), system.gravity, u, udot, np.zeros_like(u), np.zeros(system.m))
 
 
-def closed(system: System, place: StatePoint, limit: float = GAP) -> Evaluation:
-    """The equations at a place, or a :class:`ModelError` that names the joint that is open there."""
+ASSEMBLE = "model.assemble() closes joints that are open as built"
+JOIN = (
+    "its points and axes are those as built: say by point_b= and axis_b= what of node b comes to them, and begin with "
+    "a state in which it is there (docs/cookbook.md, 'Latch a joint'); a drive counts as at that time"
+)
+
+
+def closed(system: System, place: StatePoint, limit: float = GAP, advice: str = ASSEMBLE) -> Evaluation:
+    """The equations at a place, or a :class:`ModelError` that names the joint that is open there, with advice."""
     evaluation = without_accelerations(system, place)
     if worst := worst_joint(system, evaluation.constraint, limit):
-        raise ModelError(
-            f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]}); model.assemble() "
-            "closes joints that are open as built"
-        )
+        raise ModelError(f"{worst[0]} is open at t = {place.t:g}: its frames do not meet ({worst[1]}); {advice}")
     return evaluation
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -337,10 +338,11 @@ def test_a_fall_is_fitted_by_linear_regression() -> None:
     assert found.deviations == pytest.approx(deviation, rel=1e-6)
     wide = 1.8331129327 * deviation  # 95 % of Student's distribution with 9 degrees of freedom
     assert found.interval(0.9)["g"] == pytest.approx((best - wide, best + wide), rel=1e-8)
-    alone = mbs.fit(build, {"g": 5.0}, {"fall": (times, data)}, 1.0, 0.1)
     left = np.sqrt(np.sum((data - best * x) ** 2) / 9)
-    assert alone.parameters["g"] == pytest.approx(best, rel=1e-8)
-    assert alone.deviations == pytest.approx(left / np.sqrt(x @ x), rel=1e-6)
+    for without in ({"fall": (times, data)}, mbs.Misfit("fall", times, data)):
+        alone = mbs.fit(build, {"g": 5.0}, without, 1.0, 0.1)
+        assert alone.parameters["g"] == pytest.approx(best, rel=1e-8)
+        assert alone.deviations == pytest.approx(left / np.sqrt(x @ x), rel=1e-6)
     # what was known before is one more value with a standard deviation
     weights = np.append(x / sigma, 1.0 / 0.01)
     known = mbs.fit(build, {"g": 5.0}, {"fall": (times, data, sigma)}, 1.0, 0.1, prior={"g": (9.7, 0.01)})
@@ -372,6 +374,10 @@ def test_identified_from_noise() -> None:
     assert 0.5 < np.mean(found.residuals**2) < 2.0 and "damping" in str(found)
     known = mbs.fit(rod, {"length": 0.8, "damping": 0.3}, data, 1.0, 0.04, prior={"damping": (0.12, 1e-3)})
     assert known.deviations[1] < 1e-3 < found.deviations[1]
+    alone = mbs.fit(rod, found.parameters, replace(data, sigma=None), 1.0, 0.04)
+    assert alone.values == pytest.approx(found.values, rel=1e-7)
+    scaled = found.covariance * np.sum(found.residuals**2) / 24
+    assert alone.covariance == pytest.approx(scaled, rel=1e-5) and alone.cost < 0.01 < found.cost
 
 
 @pytest.mark.ci
@@ -466,6 +472,13 @@ def test_bad_data(call: Callable[[], mbs.Misfit], message: str) -> None:
     with pytest.raises(mbs.ModelError, match="data of rod.position.x must have standard deviations, as"):
         some = {"hinge": ([0.1], [0.0], 1.0), "rod.position.x": ([0.1], [0.0])}
         mbs.fit(rod, {"length": 0.9}, some, 0.3, 0.02)
+    without = mbs.Misfit(angle, [0.1], [0.0])
+    with pytest.raises(
+        mbs.ModelError, match="data of series 1 must have standard deviations, as the prior has its own"
+    ):
+        mbs.fit(rod, {"length": 0.9}, without, 0.3, 0.02, prior={"length": (0.9, 0.1)})
+    with pytest.raises(mbs.ModelError, match="1 data of series 1 tell 1 parameters and no standard deviation of their"):
+        mbs.fit(rod, {"length": 0.9}, without, 0.3, 0.02)
     with pytest.raises(mbs.ModelError, match="must be a Misfit, received 1.0"):
         mbs.fit(rod, {"length": 0.9}, [1.0], 0.3, 0.02)  # type: ignore[list-item]
 
@@ -561,5 +574,7 @@ def test_optimum_of_an_absorber() -> None:
 @pytest.mark.ci
 def test_a_fit_that_ends_nowhere_says_where_it_stands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("scipy.optimize.least_squares", partial(least_squares, max_nfev=2))
-    with pytest.raises(mbs.ConvergenceError, match=r"stand at length = .*, damping = .* times sigma. Begin nearer, or"):
+    with pytest.raises(
+        mbs.ConvergenceError, match=r"stand at length = .*, damping = .* of residuals is .*. Begin nearer, or"
+    ):
         mbs.fit(rod, {"length": 2.0, "damping": 0.3}, measured(), 1.0, 0.02)

@@ -209,7 +209,7 @@ def test_a_run_goes_on_from_the_event_that_ended_it(group: str, tmp_path: Path) 
             np.testing.assert_array_equal(mbs.join([first, rest]).x, mbs.join([stored, rest]).x)
             np.testing.assert_array_equal(rest.x[0], first.x[-1])
     off = replace(first.state(-1), x=first.x[-1] + [[0, 0, 0], [0, 2e-3, 0]])
-    with pytest.raises(mbs.ModelError, match="'hinge' is open at t"):
+    with pytest.raises(mbs.ModelError, match="'hinge' is open at t .* begin with a state in which it is there"):
         mbs.simulate(model, 0.7, step, initial=off)
 
 
