@@ -319,7 +319,8 @@ class BentReactions:
         with np.errstate(over="ignore", invalid="ignore"):  # a run that has become unstable may come close to infinity
             bends = 2.0 * (forces[1:-1] - first * forces[:-2] - (1.0 - first) * forces[2:])
             bends = np.abs(bends - TURNING * self._turning(forces[:-2], forces[1:-1], forces[2:])) * whole[:, None]
-            stop = np.abs(system.diagonal_mass[nodes] * states[0].v.ravel() / system.weight[nodes]).max() / h[0]
+            speeds = np.array([state.v.ravel() for state in states[:-1]]) / h[:, None]
+            stop = np.abs(system.diagonal_mass[nodes] / system.weight[nodes] * speeds).max()
         self._largest = max(self._largest, float(np.abs(forces).max()), NO_FORCE * float(stop))
         k, row = np.unravel_index(int(bends.argmax()), bends.shape)
         if bends[k, row] > self._bends[-1]:

@@ -7,7 +7,18 @@ import pytest
 from catalogue import GROUPS
 
 import fem_mbs as mbs
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    Harmonic,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+    TorqueMotor,
+)
 from fem_mbs.lie import so3
 
 M, G, C = 2.0, np.array([0.0, 0.0, -9.81]), np.array([0.1, 0.2, -0.3])
@@ -156,6 +167,18 @@ def test_a_load_that_is_switched_bends_no_reactions(known: bool, caplog: pytest.
     value = (lambda t: np.array([0, 0, -100.0 * (t > 0.0305)])) if not known else (0, 0, -100.0)
     model.add(Force(body, value))
     mbs.simulate(model, 0.1, 0.01)
+    assert TOLD not in caplog.text
+
+
+def test_rounding_in_a_guide_that_bears_nothing_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    """Of a slider that a motor pushes from rest, along a guide that is oblique."""
+    model = mbs.Model()
+    node = model.add_node((3, 2, 1))
+    model.add(RigidBody(node, 2.0, (0.1, 0.1, 0.1)))
+    guide = model.add(PrismaticJoint(model.ground, node, (2, -1, 3)))
+    model.add(TorqueMotor(guide, Harmonic(5.0, frequency=5.0)))
+    run = mbs.simulate(model, 0.2, 0.005)
+    assert 0.0 < np.abs(run.multipliers(guide)).max() < 1e-10
     assert TOLD not in caplog.text
 
 
