@@ -23,10 +23,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import lapack, qr
-from scipy.sparse import diags_array, issparse
+from scipy.sparse import csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contact.many import Matrix, block, connected, diagonal, free_part, islands, soft_inverse
+from fem_mbs.contact.many import Matrix, block, connected, dense, diagonal, free_part, islands, soft_inverse
 from fem_mbs.newton import NotConvergedError
 
 SOFT, SOFTEST, SOFTER = 0.1, 1e3, 5.0
@@ -93,9 +93,9 @@ def inverse(A: Matrix, K: Array | None = None) -> Callable[[Array], Array]:
     return solve
 
 
-def regular(A: Matrix) -> bool:
+def regular(A: Array) -> bool:
     """Whether a matrix surely is not singular."""
-    return not A.shape[0] or (not free_part(A).any() if issparse(A) else _factorized(A) is not None)
+    return not len(A) or _factorized(A) is not None
 
 
 def _factorized(A: Array) -> tuple[Array, IntArray] | None:
@@ -270,18 +270,21 @@ class Laws:
             closes = np.bincount(label, self.given[:, 0] < -TOLERANCE * self.size)[label] > 0.0
             parts = [hit for own in parts if len(hit := own[closes[own]])]
         for own in parts:
-            laws = self
-            if len(own) < self.k:
-                laws = Laws(block(self.G, own), self.given[own], self.mu[own], self.along[own])
-                laws.size, laws.rounding = self.size, self.rounding  # of what others move by an island has some, too
+            laws = self.part(own, self.given[own]) if len(own) < self.k else self
             with np.errstate(over="ignore", invalid="ignore"):
                 P[own], found = laws._pushes(P[own], before[own], guess is not None, brief)
             solved = solved and found
         return Pushes(P, solved)
 
+    def part(self, own: IntArray, c: Array) -> Laws:
+        """Those of some of the contacts, with rates ``c`` of these without their forces."""
+        laws = Laws(block(self.G, own), c, self.mu[own], self.along[own])
+        laws.size, laws.rounding = self.size, self.rounding  # of what others move by some of them have some, too
+        return laws
+
     def _pushes(self, P: Array, last: Array, guessed: bool, brief: bool) -> Pushes:
         """Of contacts that are all connected."""
-        P, error = self.newton(P) if guessed else (P, np.inf)
+        P, error = self.newton(P)
         if error > self.enough:
             guessed, (P, error) = False, self.proximal(P, BRIEF if brief else PATIENT)
         if error > ROUNDING * self.size and not brief:  # what slides may have to stop, whatever presses it now
@@ -290,9 +293,19 @@ class Laws:
             return Pushes(P, bool(error <= ROUNDING * self.size))
         reference = self.reference(P, last)
         near = self.alike(P, reference)
-        if self.error(near) <= self.enough and (guessed and self.bears(near, reference) or self.unique(near)):
+        obeys = self.error(near) <= self.enough
+        if obeys and guessed and self.bears(near, reference):
             return Pushes(near, True)
-        return Pushes(self.nearest(P, reference, guessed=guessed), True)
+        which = self.shared(near if obeys else P)
+        if obeys and not len(which):
+            return Pushes(near, True)
+        if 0 < 2 * len(which) < self.k:  # others need not change their forces, as a rule
+            others, near = P.copy(), P.copy()
+            others[which] = 0.0
+            near[which] = self.part(which, self.rates(others)[which]).nearest(P[which], reference[which], guessed)
+            if self.error(near) <= self.enough:
+                return Pushes(near, True)
+        return Pushes(self.nearest(P, reference, guessed), True)
 
     def reference(self, P: Array, last: Array) -> Array:
         """What friction that sticks goes on from, ``(k, 3)``, on the branch of ``P``.
@@ -375,11 +388,16 @@ class Laws:
             seen.append(error)
         return best, least
 
-    def unique(self, P: Array) -> bool:
-        """Whether no other forces near the solution ``P`` obey the laws, those at the edge of a branch included."""
-        return regular(self.G) or regular(self.branch(P, EDGE).A)
+    def shared(self, P: Array) -> IntArray:
+        """Contacts whose forces near the solution ``P`` are not unique, those at the edge of a branch included."""
+        branch = self.branch(P, EDGE)
+        if not issparse(self.G) and (regular(self.G) or regular(branch.A)):
+            return np.zeros(0, np.intp)
+        A = csr_array(branch.A)
+        free = [free_part(own).reshape(-1, 3).any(axis=1) for own in (A, csr_array(A.T))]
+        return np.flatnonzero(branch.pushes)[free[0] | free[1]]
 
-    def nearest(self, P: Array, reference: Array, *, guessed: bool = False) -> Array:
+    def nearest(self, P: Array, reference: Array, guessed: bool) -> Array:
         """Of solutions such as ``P`` that are not unique the one nearest to ``reference``, (k, 3).
 
         That to which solutions of soft contacts, ``xi + compliance (P - reference)``, lead as these become stiff: but
@@ -426,12 +444,18 @@ class Laws:
         return np.asarray(P[:, 0] - self.r[:, 0] * self.rates(P)[:, 0] > -near)
 
     def bears(self, P: Array, reference: Array) -> bool:
-        """Whether what touches and bears nothing in ``P`` opens as all yield a little, and would bear no share."""
+        """Whether what touches and bears nothing in ``P`` opens as all yield a little, and would bear no share.
+
+        What the others alone do not hold bears the less, the less all yield.
+        """
         if not self.idle(P):
             return True
         branch, yields = self.branch(P), P - reference
         opens = (self.G @ branch.forces(yields).ravel())[::3] - reference[:, 0]
-        return not (opens < -EDGE * np.abs(yields).max())[~branch.pushes & self._touch(P)].any()
+        closes = (opens < -EDGE * np.abs(yields).max()) & ~branch.pushes & self._touch(P)
+        normal = 3 * np.flatnonzero(closes)
+        moved = [own + self.G @ branch.forces(own.reshape(-1, 3)).ravel() for own in dense(self.G[:, normal]).T]
+        return not moved or regular(np.array(moved)[:, normal])
 
     def branch(self, P: Array, edge: float = 0.0) -> Branch:
         """The laws on the branches of ``P``."""

@@ -163,7 +163,7 @@ def free_part(A: csr_array) -> Array:
     """Of forces at random what ``A x`` tells nothing of; zero where they are unique."""
     some = np.random.default_rng(0).normal(size=A.shape[1])
     free: Array = some - soft_inverse(A)(A @ some)
-    return free if np.abs(free).max(initial=0.0) > FREE else np.zeros_like(free)
+    return np.where(np.abs(free) > FREE, free, 0.0)
 
 
 def closing(system: System, rows: Matrix, factors: Factors) -> Callable[[Array], Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -254,11 +255,14 @@ def test_what_is_open_is_not_idle_and_what_touches_without_a_force_is() -> None:
 
 
 def test_what_touches_without_a_force_and_bore_one_would_bear_it_again() -> None:
-    """As all yield a little, from what they bore; in any unit of force."""
-    for size in (1.0, 1e-6):
-        P = size * np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
-        for last, bears in ((0.0, True), (0.3, False)):
-            assert Laws(np.eye(6), -P, np.zeros(2)).bears(P, P + size * last * np.eye(6)[3].reshape(2, 3)) == bears
+    """As all yield a little, from what they bore; in any unit of force. Not if the other one alone does not hold it."""
+    for size, beside in product((1.0, 1e-6), (0.0, 0.5, 1.0)):
+        P, G = size * np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0]]), np.eye(6)
+        G[0, 3] = G[3, 0] = beside
+        c = -(G @ P.ravel()).reshape(2, 3)
+        for last in (0.0, 0.3):
+            bears = Laws(G, c, np.zeros(2)).bears(P, P + size * last * np.eye(6)[3].reshape(2, 3))
+            assert bears == (beside < 1.0 or last == 0.0)
 
 
 def test_no_solution_is_told() -> None:
