@@ -42,8 +42,8 @@ CYCLED = 100.0
 """Corrections that go round are rounding up to so many times the tolerance of others."""
 ROUNDED, CLOSE = 1e-11, 0.1
 """Corrections above this are none: of those that go round nothing is known, others leave little of small residuals."""
-ROUNDING = 1e-4
-"""Residual that rounding may leave."""
+ROUNDING, NOTHING = 1e-4, 1e-15
+"""Residual that rounding may leave, and corrections that leave no more, in however short a step."""
 MARGIN = 10.0
 """A predicted residual has to be so many times below the tolerance."""
 UNSEEN = 8
@@ -107,7 +107,7 @@ class Problem(Protocol[Unknown, Value, Linearization]):
 
     by_reactions: bool
     """Whether laws read reactions. There may be no solution then, as of friction that jams: corrections, however short
-    they are in short steps, are not taken for rounding while the residual is not small."""
+    they are in short steps, above the last digit, are not taken for rounding while the residual is not small."""
 
     def evaluate(self, unknown: Unknown) -> Value:
         """The equations at ``unknown``."""
@@ -240,7 +240,8 @@ def solve(
             last = last and SAFETY * size[1] ** 2 <= tolerances[1] * before[1]
         last = last and (crosses is None or not crosses(at.value, correction, tolerances[0]))
         report.iterations += 1
-        largest = ROUNDING if problem.by_reactions else CLOSE if length > ROUNDED else _INFINITE
+        reads = problem.by_reactions and length > NOTHING
+        largest = ROUNDING if reads else CLOSE if length > ROUNDED else _INFINITE
         at.corrected = last or length <= smallest and max(size) <= largest
         if at.corrected or not searches:
             at.unknown = problem.corrected(at, correction, 1.0)

@@ -166,6 +166,21 @@ def test_bristles_that_slip_steadily_leave_rounding() -> None:
     assert max(equations.size(equations.evaluate(unknown))) < 1e-8
 
 
+def test_what_friction_has_brought_to_rest_rests_beside_what_moves() -> None:
+    """Without any other force all that is left is rounding of the rate, and no step fails of it."""
+    model = mbs.Model()
+    shaft, wheel = (model.add_node((x, 0, 0), angular_velocity=(0, 0, w)) for x, w in ((0, 2.0), (0.1, 0.2)))
+    hinges = []
+    for node, drive in ((shaft, lambda t: 2 * t), (wheel, None)):
+        model.add(RigidBody(node, 0.5, (2e-4, 2e-4, 4e-4)))
+        hinges.append(model.add(RevoluteJoint(model.ground, node, (0, 0, 1), drive=drive)))
+    model.add(JointFriction(hinges[1], kinetic=1.0, radius=0.001, preload=5.0))
+    model.add(Contact(wheel, shaft, Ball(0.02, center=(0.1, 0, 0)), Ball(0.02)))
+    solution = mbs.simulate(model, 0.6, 0.02)
+    assert solution.stats.failed_steps == 0
+    assert abs(solution.angular_velocity(wheel)[-1, 2]) < 1e-12
+
+
 def test_bad_input_is_refused_by_name() -> None:
     model = mbs.Model()
     node = model.add_node((1, 0, 0), name="end")
