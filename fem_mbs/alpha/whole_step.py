@@ -6,7 +6,7 @@ a line has been recorded for another branch, the step is NumPy's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
 from math import inf, isclose
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -50,11 +50,6 @@ from fem_mbs.system.system import System
 if TYPE_CHECKING:
     from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 
-MOST_TRIALS = 4
-"""Trials of a step that is worked off in one call."""
-SIZE, KEPT, MADE, AFRESH = range(4)
-"""What is asked of a trial: its residual alone; the correction by the matrix that there is; a matrix there, and the
-correction by that; this after the other one."""
 AGREES = 1e-7
 """Largest difference of increments from NumPy's, over the correction, with which lines are taken."""
 Tolerances: TypeAlias = tuple[float, float]
@@ -183,18 +178,6 @@ class Trial(NamedTuple):
     """The unknowns after it."""
 
 
-class Ahead(NamedTuple):
-    """What a step will ask for, worked off in one call."""
-
-    call: Callable[[], int]
-    matrices: list[int]
-    """Numbers of those that correct trials; 0 where no correction is kept."""
-    given: Array
-    """The rows that kernels have read at last."""
-    ended: Array | None
-    """Those to which it leads, if it goes to the end of the step."""
-
-
 class Row(NamedTuple):
     """What a step begins or ends with, one part after the other."""
 
@@ -294,19 +277,7 @@ class StepLines:
         self._Z, self._h = slice(N + m, -1), 0.0
         self._key: Any = None
         self._last: Any = None, None
-        self._given: Array | None = None
-        """The rows that kernels read."""
         self._hold_matrices(system, at)
-        self._rows = [np.zeros_like(self._unknown) for _ in range(1 + MOST_TRIALS)]
-        self._sizes, self._lost = np.zeros((MOST_TRIALS, len(self._tried))), np.zeros(MOST_TRIALS)
-        """Of trials that are worked off: their unknowns and those after them, what they are judged by, lost pivots."""
-        self._done = 0
-        """How many these are in this step."""
-        self._asked, self._before, self._usual = list[int](), list[int](), list[int]()
-        """What this step has asked of its trials; the last one; what both began with."""
-        self._certain = False
-        """Whether both asked for nothing else, so that it is known where a step ends."""
-        self._in_turn = dict[Any, Ahead]()
 
     def _hold_matrices(self, system: RecordedSystem, at: dict[str, int]) -> None:
         """What is written of the first matrix of a step stays for its directions, of later ones it goes elsewhere."""
@@ -317,13 +288,10 @@ class StepLines:
         self._blocks = [(program.arrays[own], program.arrays[other]) for own, other in self._stored]
         for (_, place), (block, _) in zip(self._stored, self._blocks, strict=True):
             program.put(place, address(block))
-        self._elsewhere = np.array([0, *(address(other) for _, other in self._blocks)], np.intp)
-        places = self._lu[0], *(place for place, _ in self._stored)
-        self._to_others = [(program.where(place), self._elsewhere[k : k + 1]) for k, place in enumerate(places)]
         self._held, self._block = list[Array](), np.empty(0)
         """Factors of matrices, and those of a block."""
-        self._count, self._current = 0, 0
-        """Matrices of this step that there are, and the last that was asked for."""
+        self._count, self._asked = 0, False
+        """Matrices of this step that there are, and whether one was asked for."""
 
     # the beginning of a step
 
@@ -340,25 +308,20 @@ class StepLines:
         else:
             self._begin_at(state, memory)
         self._last = None, None
-        guess, N, self._given = self._rows[0], linear.shape[1], None
-        if not (alike := isclose(h, memory.h, rel_tol=SAME)) or missed is START:
-            self._usual = []
-        if not self._usual:
-            self._guess()
-            if not alike:  # with velocities for a step of another length
-                own = method.equations(self._system, state, h, memory).formulas
-                linear[:3], linear[3] = own.constants, own.guess
-                self._unknown[:N] = linear[3] if missed.best == PLAIN else linear[3] + linear[3 + missed.best]
-            guess[...], self._given = self._unknown, guess
+        self._guess()
+        if not isclose(h, memory.h, rel_tol=SAME):  # with velocities for a step of another length
+            own = method.equations(self._system, state, h, memory).formulas
+            linear[:3], linear[3] = own.constants, own.guess
+            guessed = linear[3] if missed.best == PLAIN else linear[3] + linear[3 + missed.best]
+            self._unknown[: linear.shape[1]] = guessed
+        guess = self._unknown.copy()
         if self._prescribed:
             data = (own for part in self._whole.prescribed(state.t + h) for own in numbers_of(part).values())
             for own, values in zip(self._prescribed, data, strict=True):
                 own[...] = values
         if self._count > 1:
             self._use(0)
-        self._count = self._current = self._done = 0
-        self._asked = []
-        self._known = None if memory.errors is None else memory.errors.values
+        self._count, self._asked = 0, False
         return self._after_start(guess) if missed is START else guess
 
     def _after_start(self, guess: Array) -> Array:
@@ -387,14 +350,7 @@ class StepLines:
     # what Newton's method asks
 
     def evaluate(self, rows: Array) -> Trial:
-        """The equations at a trial, and its correction by the last matrix; both are there if they were worked off."""
-        number = len(self._asked)
-        self._asked.append(SIZE)
-        if self._usual and rows is self._rows[0]:
-            self._work_off()
-        if number < self._done and rows is self._rows[number]:
-            force, constraint, length, _ = self._tries[number]
-            return Trial(rows, (force, constraint), self._matrices[number], length, self._rows[number + 1])
+        """The equations at a trial, and its correction by the last matrix, which is made here if there is none."""
         if not self._count:
             self._make(rows)
         return self._corrected(rows)
@@ -405,19 +361,14 @@ class StepLines:
 
     def linearize(self, rows: Array, trial: Trial, first: int | None = None) -> int:
         """The number of the matrix at a trial."""
-        self._asked[-1] = AFRESH if self._asked[-1] == KEPT else MADE
-        if known := trial.matrix <= self._current:
+        if self._asked:  # for that which the first trial has made
             self._make(rows)
-        self._current = self._count if known else trial.matrix
-        return self._current
+        self._asked = True
+        return self._count
 
     def correction(self, rows: Array, trial: Trial, matrix: int) -> Trial:
         """The same trial with the correction by a matrix."""
-        self._asked[-1] = self._asked[-1] or KEPT
-        if trial.matrix == matrix:
-            return trial
-        self._only_asked()
-        return self._corrected(rows)
+        return trial if trial.matrix == matrix else self._corrected(rows)
 
     def length(self, correction: Trial) -> float:
         """The length of a correction."""
@@ -428,90 +379,20 @@ class StepLines:
         after = correction.after
         return after if step_length == 1.0 else at.unknown + step_length * (after - at.unknown)
 
-    def _work_off(self) -> None:
-        """In one call, what the last steps have asked for."""
-        key = tuple(self._usual), self._certain, self._known is not None
-        known = self._in_turn.get(key)
-        if known is None:
-            known = self._in_turn[key] = self._calls(*key)
-        call, self._matrices, given, self._ended = known
-        if self._known is not None:
-            self._errors[:5] = self._known
-        self._room()
-        count = max(self._matrices)
-        if count > 1 and self._closes:
-            factors, self._elsewhere[0] = self._memory.take()
-            self._held.append(factors)
-        if call() or self._seen[0] or count > 1 and self._lost[: count - 1].any():
-            self._count, self._given = 0, None
-            self._use(0)
-        else:
-            self._count, self._done = count, len(self._matrices)
-            self._given, self._tries = given, self._sizes.tolist()
-
-    def _calls(self, asked: Sequence[int], certain: bool, carries: bool) -> Ahead:
-        """What works this off."""
-        calls, matrices, made, rows = [self._guess, (self._rows[0], self._unknown)], list[int](), 0, self._rows[0]
-        for k, own in enumerate(asked):
-            if own == MADE:
-                if made:
-                    calls += [(self._lost[made - 1 : made], self._seen[:1])]
-                calls += self._to_others if made == 1 and self._closes else []
-                calls += [self._matrix]
-                made += 1
-            calls += [self._trial, (self._sizes[k], self._tried)]
-            matrices.append(made if own else 0)
-            last = rows
-            if own:
-                rows = self._rows[k + 1]
-                calls += [(rows, self._after), (self._unknown, self._after)]
-        if not certain:
-            return Ahead(self._program.in_turn(calls), matrices, rows, None)
-        calls += [self._end]
-        if self._closes:
-            calls += [(self._errors[5], self._unknown[self._Z])]
-        calls += [(self._unknown, last), *([self._carry] * carries)]
-        return Ahead(self._program.in_turn(calls), matrices, last, rows)
-
-    def _look_ahead(self) -> None:
-        """What the next step will ask for, most likely: what this one and the last have both begun with."""
-        asked, before, self._before = self._asked, self._before, self._asked
-        if asked == self._usual and self._certain:
-            return
-        self._certain = asked == before and len(asked) <= MOST_TRIALS and AFRESH not in asked
-        usual = list[int]()
-        for own, other in zip(asked[:MOST_TRIALS], before, strict=False):
-            if own != other or own == AFRESH:
-                usual.append(KEPT)
-                break
-            usual.append(own or KEPT)
-        self._usual = [] if usual[:1] != [MADE] else asked if self._certain else usual
-
-    def _room(self) -> None:
-        """Memory of a further matrix."""
+    def _make(self, rows: Array) -> None:
+        """A matrix; that of the first one stays for the directions of the formulation."""
         self._count += 1
         del self._held[min(self._count, 2) - 1 if self._closes else 0 :]
         factors, place = self._memory.take()
         self._held.append(factors)
         self._program.put(self._lu[0], place)
-        if self._count < 3:
-            self._program.put(self._lu[1], place) if self._count == 1 else self._use(1)
-
-    def _make(self, rows: Array) -> None:
-        """A matrix; that of the first one stays for the directions of the formulation."""
-        self._room()
+        if self._count == 1:
+            self._program.put(self._lu[1], place)
+        elif self._count == 2:
+            self._use(1)
         self._run(self._matrix, rows)
         if self._seen[0]:
             raise OtherBranchError
-
-    def _only_asked(self) -> None:
-        """If matrices were made ahead that are not asked for, those before them once more."""
-        if self._current < self._count:
-            self._count = 0
-            self._use(0)
-            for rows, own in zip(self._rows, self._usual, strict=False):
-                if own == MADE and self._count < self._current:
-                    self._make(rows)
 
     def _use(self, number: int) -> None:
         for (place, _), blocks in zip(self._stored, self._blocks, strict=True):
@@ -524,8 +405,7 @@ class StepLines:
         return Trial(rows, (force, constraint), self._count, length, self._after.copy())
 
     def _run(self, kernel: Callable[[], int], rows: Array) -> None:
-        if rows is not self._given:
-            self._unknown[...] = self._given = rows
+        self._unknown[...] = rows
         if kernel():
             raise OtherBranchError
 
@@ -538,11 +418,7 @@ class StepLines:
 
         ``before`` is the length of the last step.
         """
-        if self._current:
-            self._only_asked()
-        if not self._done or rows is not self._ended:
-            self._run(self._end, rows)
-        self._look_ahead()
+        self._run(self._end, rows)
         judged = self._judged.tolist()
         squares, local, speeds = judged[:3], judged[3], judged[4:]
         x, R, v, vdot, multipliers, missed = [part.copy() for part in self._row.parts]
@@ -568,12 +444,10 @@ class StepLines:
 
     def carry(self, rows: Array, after: Array, values: Array) -> Array:
         """Errors ``(5, N)`` at the end of a step that has led to unknowns by the last trial."""
-        there = self._done and rows is self._rows[self._done - 1] and after is self._ended
-        if not there or values is not self._known:
-            self._errors[:5] = values
-            if self._closes:
-                self._errors[5] = after[self._Z]
-            self._run(self._carry, rows)
+        self._errors[:5] = values
+        if self._closes:
+            self._errors[5] = after[self._Z]
+        self._run(self._carry, rows)
         return self._became.copy()
 
     def carry_over_block(self, rows: Array, after: Array, begun: CarriedErrors, values: Array) -> Array:
@@ -631,7 +505,6 @@ class StepLines:
         at = Iterate(before, residual, matrix)
         there = plain.corrected(at, plain.correction(before, residual, matrix), 1.0)
         expected, a = plain.update(Iterate(there, residual, None, corrected=True))
-        self._usual = []  # of steps this tells nothing
         size = np.abs(there.D - before.D).max()
         v_rate, _, a_rate = np.abs(formulas.factors[:, 0]).tolist()
         pairs = [(own.D, there.D, 1.0), (own.Z, there.Z, 1.0), (new.x, expected.x, system.length)]

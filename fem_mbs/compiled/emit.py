@@ -39,8 +39,6 @@ class CellRows(NamedTuple):
     """Rows by an array of integers: its number, its width, and the column; the number of the cell if None."""
     uniform: bool = False
     """One row for all."""
-    lanes: int = 0
-    """Of an array in which so many cells stand side by side, column after column; 0 for rows one after the other."""
 
 
 class Sink(NamedTuple):
@@ -68,13 +66,11 @@ def function(
     a cell would have gone another way than the sample, by the ``guards``.
     """
     lanes = tape.lanes
-    every = [(sink, column, place) for sink in sinks for column, place in sink.values]
-    needed = tape.needed([place for _, _, place in every], guards, inputs)
-    results = [own for own in every if not own[0].rows.lanes]
-    beside = [(sink.rows, column, place) for sink, column, place in every if sink.rows.lanes]
-    line = _Line(tape, needed, inputs, [place for _, _, place in results], beside, guards)
+    results = [(sink, column, place) for sink in sinks for column, place in sink.values]
+    places = [place for _, _, place in results]
+    line = _Line(tape, tape.needed(places, guards, inputs), inputs, places, guards)
     tables = "ptr noalias %arrays, i64 %cell, i64 %lane, ptr noalias"
-    buffers = "ptr noalias %arrays, i64 %first, ptr noalias %values, ptr noalias %out, ptr noalias %seen"
+    buffers = "ptr noalias %arrays, ptr noalias %values, ptr noalias %out, ptr noalias %seen"
     gathered = list(_parts([(k, *inputs[place]) for k, place in enumerate(line.given)]))
     parts = {
         "gather": (f"{tables} %values", [_gather(part, lanes) for part in gathered]),
@@ -94,7 +90,7 @@ def function(
         with text.loop(0, lanes) as (lane, _):
             cell = text.smaller(text.plus(first, lane), last)
             work_off("gather", f"i64 {cell}, i64 {lane}, ptr {values}")
-        work_off("line", f"i64 {first}, ptr {values}, ptr {out}, ptr {seen}")
+        work_off("line", f"ptr {values}, ptr {out}, ptr {seen}")
         with text.loop(0, lanes) as (lane, _):
             cell = text.plus(first, lane)
             with text.where(text(f"icmp ult i64 {cell}, %cells")):
@@ -103,11 +99,6 @@ def function(
     for part, (arguments, bodies) in parts.items():
         functions += [body.function(f"{name}.{part}{k}", arguments, internal=True) for k, body in enumerate(bodies)]
     return "".join(functions), set[str]().union(*(body.declared for body in line.parts))
-
-
-def _is_vector(rows: CellRows) -> bool:
-    """Whether lanes read a vector at once."""
-    return rows.uniform or rows.lanes > 0 and rows.rows is None
 
 
 def _parts(every: list[Any]) -> Iterator[list[Any]]:
@@ -129,20 +120,17 @@ def _row(text: Text, rows: CellRows) -> str:
         if rows.rows is not None:
             table, width, column = rows.rows
             own = text.load(array(text, table), text.plus(text.times(own, width), column), "i64")
-        if rows.lanes < 2:
-            return text.times(own, rows.width)
-        lane = text(f"and i64 {own}, {rows.lanes - 1}")
-        return text.plus(text.times(text(f"sub i64 {own}, {lane}"), rows.width), lane)
+        return text.times(own, rows.width)
 
-    return text.once((rows.width, rows.rows, rows.lanes), row)
+    return text.once((rows.width, rows.rows), row)
 
 
 def _gather(inputs: list[tuple[int, CellRows, int]], lanes: int) -> Text:
     """Inputs of one lane, each with its place in the buffer."""
     text = Text(lanes)
     for k, rows, column in inputs:
-        place = text.plus(_row(text, rows), column * max(rows.lanes, 1))
-        text.store(text.load(array(text, rows.array), place), "%values", text.plus("%lane", k * lanes))
+        value = text.load(array(text, rows.array), text.plus(_row(text, rows), column))
+        text.store(value, "%values", text.plus("%lane", k * lanes))
     return text
 
 
@@ -186,12 +174,11 @@ class _Line:
         needed: Sequence[int],
         inputs: dict[int, tuple[CellRows, int]],
         results: Sequence[int],
-        beside: Sequence[tuple[CellRows, int, int]],
         guards: Sequence[Guard],
     ) -> None:
         used = {place: inputs[place] for place in needed if place in inputs}
         self._tape, self._lanes = tape, tape.lanes
-        self._read = {place: rows for place, rows in used.items() if _is_vector(rows[0])}
+        self._read = {place: rows for place, rows in used.items() if rows[0].uniform}
         self.given = [place for place in used if place not in self._read]
         self.kept = {place: k for k, place in enumerate(self.given)}
         there = {*self.kept, *self._read}
@@ -205,23 +192,14 @@ class _Line:
             uses.append((part, (own.left, own.right)))
         for k, place in enumerate(results):
             written[part_of.get(place, 0)].append((k, place))
-        stored = defaultdict[int, list[tuple[CellRows, int, int]]](list)
-        for own_rows, column, place in beside:
-            stored[part_of.get(place, 0)].append((own_rows, column, place))
         for part, operands in uses:
             for place in operands:
                 if part_of.get(place, part) != part:
                     self.kept.setdefault(place, len(self.kept))
         parts = list(_parts(worked_off)) or [[]]
-        self.parts = [self._part(part, asked[k], written[k], stored[k]) for k, part in enumerate(parts)]
+        self.parts = [self._part(part, asked[k], written[k]) for k, part in enumerate(parts)]
 
-    def _part(
-        self,
-        places: list[int],
-        guards: list[Guard],
-        results: list[tuple[int, int]],
-        stored: list[tuple[CellRows, int, int]],
-    ) -> Text:
+    def _part(self, places: list[int], guards: list[Guard], results: list[tuple[int, int]]) -> Text:
         self._names, text = dict[int, str](), Text(self._lanes)
         for place in places:
             name, operands = self._tape.operations[place]
@@ -231,15 +209,7 @@ class _Line:
         self._ask(text, guards)
         for k, place in results:
             text.store(self._name(text, place), "%out", k * self._lanes, text.vector)
-        for rows, column, place in stored:
-            name = self._name(text, place)
-            text.store(name, array(text, rows.array), self._beside(text, rows, column), text.vector)
         return text
-
-    def _beside(self, text: Text, rows: CellRows, column: int) -> str:
-        """Where in an array the cells of the lanes stand side by side."""
-        block = text.once(("block", rows.width), partial(text.times, "%first", rows.width))
-        return text.plus(block, column * self._lanes)
 
     def _name(self, text: Text, place: int) -> str:
         """What a result is called, which another part may have left."""
@@ -249,11 +219,7 @@ class _Line:
                 own = _constant(operands[0], self._lanes)
             elif place in self._read:
                 rows, column = self._read[place]
-                source = array(text, rows.array)
-                if rows.uniform:
-                    own = text.spread(text.load(source, column))
-                else:
-                    own = text.load(source, self._beside(text, rows, column), text.vector)
+                own = text.spread(text.load(array(text, rows.array), column))
             else:
                 own = text.load("%values", self.kept[place] * self._lanes, text.vector)
             self._names[place] = own

@@ -239,29 +239,6 @@ def kernel(text: str, opt: int = 2) -> Callable[[int, int, int], int]:
     return function
 
 
-def in_turn() -> Callable[[int, int, int], int]:
-    """A kernel that calls others, by a table of them with what each is called with, until one does not return zero.
-
-    Where there is none, it copies so many bytes from the second place to the first.
-    """
-    text = Text()
-    seen = text("alloca i64")
-    text.store("0", seen, 0, "i64")
-    with text.loop(0, "%calls") as (k, _):
-        own = text.at("%table", text.times(k, 4), "i64")
-        called, first, second, number = (text.load(own, j, kind) for j, kind in enumerate(("ptr", "ptr", "ptr", "i64")))
-        copies, fine = text(f"icmp eq ptr {called}, null"), text(f"icmp eq i64 {text.load(seen, 0, 'i64')}, 0")
-        with text.where(copies):
-            text.declared.add("declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
-            text.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {first}, ptr {second}, i64 {number}, i1 false)")
-        with text.where(text(f"select i1 {copies}, i1 false, i1 {fine}")):
-            result = text(f"call i64 {called}(ptr {first}, ptr {second}, i64 {number})")
-            text.store(result, seen, 0, "i64")
-    result = text.load(seen, 0, "i64")
-    function = text.function("kernel", "ptr %table, ptr %none, i64 %calls", result)
-    return kernel("\n".join([function, *text.declared, ""]))
-
-
 _ONE_AT_A_TIME = RLock()
 _kept: list[Any] = []
 """Code stays where it is as long as something refers to it."""

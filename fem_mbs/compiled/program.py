@@ -8,9 +8,8 @@ the numbers of cells and with where arrays lie, so that one program serves model
 
 from __future__ import annotations
 
-import ctypes
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import count, pairwise
 from math import prod
@@ -75,8 +74,8 @@ class CellTape(Tape):
         self.seen_guards = 0
 
     def source(self, array: int, width: int) -> CellRows:
-        """An array with a row for each cell: columns alone have lanes side by side, however they are stored."""
-        return CellRows(array, width, None, self.of_all, self.lanes if width == 1 else 0)
+        """An array with a row for each cell."""
+        return CellRows(array, width, None, self.of_all)
 
     def given(self, source: CellRows, samples: Array, stage: int = 0) -> Array:
         """Numbers for the rows of an array, with samples ``(sampled, ...)``; zeros where nothing is recorded."""
@@ -103,7 +102,7 @@ class CellTape(Tape):
             rows, sampled = None, [0]
         sample, stage = np.broadcast_to(value.sample, len(other.sampled))[sampled], other.stages[value.place]
         if name == "input" and isinstance(operands[0], CellRows) and (operands[0].rows is None):
-            source = operands[0] if operands[0].uniform else operands[0]._replace(rows=rows, lanes=0)
+            source = operands[0] if operands[0].uniform else operands[0]._replace(rows=rows)
             return Number(self, self.add("input", source, operands[1], sample=sample, stage=stage))
         kept = Kept(other.number, value.place, rows)
         return Number(self, self.add("input", kept, 0, sample=sample, stage=stage + 1))
@@ -130,11 +129,9 @@ class Program:
     def __init__(self, records: bool = True) -> None:
         self.records = records
         self.arrays: list[Any] = [np.zeros(1, np.int64)]
-        self.specs: list[tuple[int, tuple[tuple[int, int], ...]]] = []
-        """Kinds and widths of arrays that stand one after the other, for each allocation; of those within a line, in
-        which the cells of lanes do so, its number, of others 0."""
-        self._lines = 0
-        self._ends_within, self._wholes = dict[int, int](), dict[int, Array]()
+        self.specs: list[tuple[tuple[int, int], ...]] = []
+        """Kinds and widths of arrays that stand one after the other, for each allocation."""
+        self._wholes = dict[int, Array]()
         self.counts, self.tapes = list[int](), list[CellTape]()
         self.kind: list[Any] = []
         """What lines depend on beside inputs."""
@@ -142,7 +139,6 @@ class Program:
         """What statements may call, as LLVM text."""
         self.makers: dict[int, Between] = {}
         """What makes those arrays that are not given."""
-        self._tables = list[IntArray]()
         self._rng = np.random.default_rng(4)
         self.cells(1, np.zeros(1, np.intp))
 
@@ -202,19 +198,10 @@ class Program:
 
     # what is worked off
 
-    def rows(self, *parts: tuple[int, int], line: int = 0) -> int:
-        """The place of the first of some arrays of kinds and widths, one after the other.
-
-        One within a line has the cells of lanes side by side, and its memory later, with those of other lines.
-        """
-        self.specs.append((line, parts))
+    def rows(self, *parts: tuple[int, int]) -> int:
+        """The place of the first of some arrays of kinds and widths, one after the other."""
+        self.specs.append(parts)
         first = len(self.arrays)
-        if line:
-            ((kind, width),) = parts
-            begin, lanes = self._ends_within.get(line, 0), self.tapes[kind].lanes
-            self._ends_within[line] = begin + -(-self.counts[kind] // lanes) * lanes * width
-            self.arrays.append(slice(begin, self._ends_within[line]))
-            return first
         ends = np.cumsum([0, *(self.counts[kind] * width for kind, width in parts)])
         whole = self._wholes[first] = padded((ends[-1],))
         self.arrays += [whole[a:b] for a, b in pairwise(ends)]
@@ -222,18 +209,8 @@ class Program:
 
     def repeat(self, specs: list[Any]) -> None:
         """Make the arrays of a program that was recorded, for the numbers of cells of this one."""
-        for line, parts in specs:
-            self.rows(*parts, line=line)
-
-    def _within_lines(self) -> None:
-        """Make the arrays within lines: of one line after the other in the same memory, as one runs at a time.
-
-        Those of lines with sections have other memory, as lines without may run in between.
-        """
-        memory = padded((max(self._ends_within.values(), default=0),))
-        for place, span in enumerate(self.arrays):
-            if isinstance(span, slice):
-                self.arrays[place] = memory[span]
+        for parts in specs:
+            self.rows(*parts)
 
     def whole(self, first: int) -> Array:
         """All arrays of an allocation in a row."""
@@ -273,8 +250,7 @@ class Program:
 
     def line(self, sinks: Sequence[Sink], after: Between | None = None) -> str:
         """The program that fills sinks; its guards are those recorded since the last, and those that all share."""
-        self._lines += 1
-        collected = _Collected(self, [*sinks, *([] if after is None else after.sinks)], self._lines)
+        collected = _Collected(self, [*sinks, *([] if after is None else after.sinks)])
         if after is not None:
             collected.betweens.append(after)
         return collected.text()
@@ -286,7 +262,6 @@ class Program:
 
         Nothing is recorded after that.
         """
-        self._within_lines()
         self.tapes.clear()  # which is large
         self.makers.clear()
         self._addresses = np.array([array.ctypes.data for array in self.arrays], np.intp)
@@ -294,27 +269,9 @@ class Program:
         opt, given = 2 if max(self.counts) > LARGE else 0, (self._numbers.ctypes.data, self._addresses.ctypes.data, 0)
         return [partial(kernel(text, opt), *given) for text in programs]
 
-    def in_turn(self, calls: Sequence[Any]) -> Callable[[], int]:
-        """One call of kernels, and of copies, pairs of an array and of what it gets, one after the other.
-
-        It returns what the first one does that does not return zero.
-        """
-        table = np.zeros((len(calls), 4), np.intp)
-        for row, own in zip(table, calls, strict=True):
-            if isinstance(own, tuple):
-                row[1:] = *map(address, own), own[0].nbytes
-            else:
-                row[:] = ctypes.cast(own.func, ctypes.c_void_p).value, *own.args
-        self._tables.append(table)
-        return partial(machine.in_turn(), address(table), 0, len(table))
-
     def put(self, place: int, address: int) -> None:
         """Have kernels work on another array in a place, which the caller keeps."""
         self._addresses[place] = address
-
-    def where(self, place: int) -> IntArray:
-        """The number that says where an array lies, for copies."""
-        return self._addresses[place : place + 1]
 
 
 def address(array: Array | IntArray) -> int:
@@ -359,8 +316,8 @@ def padded(shape: tuple[int, ...]) -> Array:
 class _Collected:
     """What a line needs: its sinks, what is done between stages, and numbers that later stages or other kinds read."""
 
-    def __init__(self, program: Program, sinks: list[Sink], line: int) -> None:
-        self._program, self._sinks, self._line, self.betweens = program, sinks, line, list[Between]()
+    def __init__(self, program: Program, sinks: list[Sink]) -> None:
+        self._program, self._sinks, self.betweens = program, sinks, list[Between]()
         self._places = dict[tuple[int, int], tuple[int, int, int]]()
         """Where what is kept stands, as ``(array, width, column)``."""
         self._kept: dict[tuple[int, int], list[int]] = defaultdict(list)
@@ -465,11 +422,11 @@ class _Collected:
         for number, stage in sorted(self._kept):
             kept = self._kept[number, stage]
             if new := [place for place in kept if (number, place) not in places]:
-                array = program.rows((number, len(new)), line=self._line)
+                array = program.rows((number, len(new)))
                 places.update({(number, place): (array, len(new), k) for k, place in enumerate(new)})
             for place in kept:
                 array, width, column = places[number, place]
-                rows = CellRows(array, width, lanes=program.tapes[number].lanes)
+                rows = CellRows(array, width)
                 if (own := Sink(number, rows, [(column, place)])) not in sinks[number, stage]:
                     sinks[number, stage].append(own)
         return sinks
@@ -483,10 +440,9 @@ class _Collected:
                 source, column = operands
                 if isinstance(source, Kept):
                     array, width, column = places[source.tape, source.place]
-                    other = self._program.tapes[source.tape]
-                    source = CellRows(array, width, source.rows, other.of_all, other.lanes)
+                    source = CellRows(array, width, source.rows, self._program.tapes[source.tape].of_all)
                 result[place] = source, column
             elif tape.stages[place] < stage and (tape.number, place) in places:
                 array, width, column = places[tape.number, place]
-                result[place] = CellRows(array, width, lanes=tape.lanes), column
+                result[place] = CellRows(array, width), column
         return result

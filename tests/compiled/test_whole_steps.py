@@ -31,7 +31,7 @@ from fem_mbs.elements import (
 pytest.importorskip("llvmlite")
 
 from fem_mbs.alpha import whole_step  # noqa: E402
-from fem_mbs.alpha.whole_step import KEPT, MADE, SIZE, OtherBranchError, StepLines, Trial  # noqa: E402
+from fem_mbs.alpha.whole_step import OtherBranchError, StepLines, Trial  # noqa: E402
 from fem_mbs.compiled import machine, program, tape, whole  # noqa: E402
 from fem_mbs.compiled.tape import CannotRecordError  # noqa: E402
 from fem_mbs.system import matrices  # noqa: E402
@@ -227,49 +227,8 @@ def counted(method: Callable[..., Any], calls: list[bool]) -> Callable[..., Any]
     return counting
 
 
-@pytest.mark.parametrize(
-    ("make", "h"),
-    [(top_on_joint, 1e-3), (double_pendulum, 1e-3), (lambda: hinged(2), 1e-3), (lambda: falling_beam(), 0.01)]
-    + [pytest.param(lambda: driven_beams(), 0.01, marks=pytest.mark.ci)],
-)
-def test_what_a_step_asks_for_may_come_in_one_call(make: Any, h: float, monkeypatch, fast: Path) -> None:
-    """To the bit as call by call, also where a kernel in between takes another branch, or the step asks for less."""
-    calls: list[bool] = []
-
-    def run() -> mbs.Solution:
-        return mbs.simulate(make(), 100.0 * h, h)
-
-    monkeypatch.setattr(StepLines, "_work_off", counted(StepLines._work_off, calls))
-    runs = [run()]
-    assert len(calls) > 20
-    begin = StepLines.begin
-    for asked, certain in (([MADE], True), ([MADE, MADE, SIZE], True), ([MADE, KEPT, MADE], True), ([MADE] * 2, False)):
-
-        def other(self: StepLines, *given: Any, ahead: tuple[list[int], bool] = (asked, certain)) -> Any:
-            guess = begin(self, *given)
-            if given[-1].predictor is not None:  # where there are two guesses, none is worked off
-                self._usual, self._certain = ahead
-            return guess
-
-        with monkeypatch.context() as context:
-            context.setattr(StepLines, "begin", other)
-            runs.append(run())
-    of_guess = program.Program.in_turn
-    monkeypatch.setattr(program.Program, "in_turn", lambda self, given: lambda: of_guess(self, given[:2])() or 1)
-    runs.append(run())
-    monkeypatch.setattr(whole_step, "MOST_TRIALS", 0)
-    count = len(calls)
-    runs.append(run())
-    assert len(calls) == count
-    for own in runs[1:]:
-        assert own.stats.error == runs[0].stats.error
-        for name in ("x", "R", "v", "vdot", "multipliers"):
-            np.testing.assert_array_equal(getattr(own.history, name), getattr(runs[0].history, name))
-
-
 def test_steps_in_another_branch_are_numpys(monkeypatch, fast: Path) -> None:
     """Whichever of its lines does not hold."""
-    monkeypatch.setattr(whole_step, "MOST_TRIALS", 0)
     run, calls = StepLines._run, []
     kernels = [lambda own: own._matrix, lambda own: own._trial, lambda own: own._look]
     for refused in kernels:
