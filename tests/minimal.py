@@ -8,6 +8,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array
+from fem_mbs.benchmarks import joints
 
 Errors = Callable[[float], float]
 
@@ -30,3 +31,13 @@ def assert_second_order(error: Errors, h: float, limit: float) -> None:
 def complex_gradient(function: Callable[[Array], Array], x: Array) -> Array:
     """Derivatives ``(..., n)`` at ``x`` (n,) of an analytic function."""
     return np.stack([np.imag(function(x + 1e-30j * unit)) / 1e-30 for unit in np.eye(len(x))], axis=-1)
+
+
+def stick_and_slip() -> tuple[float, float]:
+    """By Coulomb's law: the period of the block on the belt of ``benchmarks/joints.py``, and its furthest place."""
+    omega, speed = np.sqrt(joints.HOLDING), joints.BELT_SPEED
+    away, middle = (
+        mu * joints.BELT_GRAVITY / joints.HOLDING for mu in (joints.STATIC - joints.KINETIC, joints.KINETIC)
+    )
+    slip = 2 / omega * (np.pi - np.arctan(omega * away / speed))
+    return 2 * away / speed + slip, middle + np.hypot(away, speed / omega)

@@ -6,6 +6,7 @@ import numpy as np
 
 import fem_mbs as mbs
 from fem_mbs.benchmarks import linkages, puma, rotors
+from fem_mbs.benchmarks.case import known
 
 from .runs import EP, RV, RXYZ, SE3
 
@@ -82,7 +83,9 @@ def draw_slider_crank(panels, found):
     solution = mbs.simulate(linkages.slider_crank(), 5.0, 1e-3, mbs.ClassicalAlpha("tait_bryan"))
     slider, angle = linkages.read_slider_crank(solution).T
     panels[0].plot(solution.t, slider, label="Rxyz, h = 1 ms")
-    panels[0].plot(linkages.CRANK_TIMES, linkages.GONZALEZ, "ko", ms=4, label="Gonzalez, IFToMM")
+    panels[0].plot(
+        linkages.CRANK_TIMES, known(linkages.SLIDER_CRANK.name, "computed"), "ko", ms=4, label="Gonzalez, IFToMM"
+    )
     panels[0].set(title="Fig. 15: slider s (m)", xlabel="t (s)")
     panels[1].plot(solution.t, angle)
     panels[1].set(title="Fig. 15: crank θ (rad)", xlabel="t (s)")

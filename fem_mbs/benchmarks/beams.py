@@ -75,10 +75,6 @@ def following(elements: int = 20, force: float = 1000.0) -> tuple[Model, Beam]:
     return model, beam
 
 
-BEND = known("45-degree bend", "exact")
-"""Where the end of the 45-degree bend is."""
-
-
 def bend(elements: int = 16, order: int = 1, torsion: float = 1 / 6) -> tuple[Model, Beam]:
     """An eighth of a circle under a load out of its plane (Bathe and Bolourchi 1979).
 
@@ -92,10 +88,6 @@ def bend(elements: int = 16, order: int = 1, torsion: float = 1 / 6) -> tuple[Mo
     model.fix(nodes[0])
     model.add(Force(nodes[-1], (0, 0, 600)))
     return model, beam
-
-
-LIMITS = ((18.5489, 48.7476, 26.8794), (-9.4004, 58.2220, 90.1837))
-"""Upper and lower limit of the load on Lee's frame in kN, each with the displacements down and across."""
 
 
 def lee(counts: tuple[int, int, int] = (20, 4, 16), GA: float = 2.16e7) -> tuple[Model, list[Beam]]:
@@ -116,10 +108,6 @@ def lee(counts: tuple[int, int, int] = (20, 4, 16), GA: float = 2.16e7) -> tuple
         model.add(RevoluteJoint(model.ground, hinged, axis=(0, 0, 1)))
     model.add(Force(beams[1].nodes[-1], (0, -1000, 0)))
     return model, beams
-
-
-CRITICAL = float(known("right-angle frame")[0])
-"""Load in N at which the right-angle frame tips over (Simo and Vu-Quoc 1986)."""
 
 
 def frame(imperfection: float = 0.0, elements: int = 10) -> tuple[Model, Beam]:

@@ -74,14 +74,6 @@ THICK = BeamSection(5.2992e7, 1.68803e7, 733.488, 1130.50, 1.9968, (8.51968e-5, 
 THIN = BeamSection(1.3248e7, 4.22008e6, 45.843, 70.656, 0.4992, (5.3248e-6, 2.6624e-6, 2.6624e-6))
 RUN_IN = 0.2
 """Time in s in which the crank of 2016 starts; that of the series moves at full speed from the first instant."""
-SERIES_2016 = {  # time (s): displacement of C (m), mb_sef_py
-    2: (0.1118236, -0.0765951, -0.0026697),
-    4: (-0.0325274, -0.0044973, -0.0008107),
-    6: (-0.1101172, -0.0723144, -0.0005168),
-    8: (-0.1195642, -0.1104513, -0.0032556),
-    10: (-0.0335268, -0.0047789, -0.0002589),
-    12: (0.0952254, -0.0470039, -0.0015142),
-}
 PEAKS_2016 = dict(zip(((0, 1), (0, -1), (1, -1), (2, -1)), known("four-bar 2016") / 1e3, strict=True))
 """Component, sign: extremum of the displacement of C in m."""
 

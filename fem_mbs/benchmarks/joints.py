@@ -162,15 +162,6 @@ LAWS: dict[str, dict[str, Any]] = {
     "bristles": {"stribeck": 1e-3, "bristle": 1e-6},
 }
 """Arguments of the friction that come near Coulomb's law."""
-BELT_OMEGA, AWAY, MIDDLE = (
-    np.sqrt(HOLDING),
-    (STATIC - KINETIC) * BELT_GRAVITY / HOLDING,
-    KINETIC * BELT_GRAVITY / HOLDING,
-)
-SLIP = 2 / BELT_OMEGA * (np.pi - np.arctan(BELT_OMEGA * AWAY / BELT_SPEED))
-PERIOD = 2 * AWAY / BELT_SPEED + SLIP
-FURTHEST = MIDDLE + np.hypot(AWAY, BELT_SPEED / BELT_OMEGA)
-"""By Coulomb's law: how long it slips, the whole period, and the furthest place."""
 
 
 def belt(group: str = "R3xSO3", **friction: Any) -> tuple[Model, Node]:

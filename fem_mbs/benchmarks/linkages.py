@@ -281,8 +281,6 @@ CRANK, ROD = 0.08, 0.3
 CRANK_MASSES = 0.12, 0.5, 2.0
 CRANK_INERTIA, ROD_AXIAL, ROD_TRANSVERSE = 1e-4, 4e-4, 4e-3
 CRANK_TIMES = (1.0, 2.0, 3.0, 4.0, 5.0)
-GONZALEZ = known("IFToMM spatial slider-crank", "computed")
-"""Place of the slider at these times, in m, with steps of 10 ms."""
 
 
 def slider_crank(group: str = "R3xSO3") -> Model:

@@ -166,11 +166,19 @@ def square_plate(elements: int, h: float, clamped: bool) -> Built:
     """A quarter of a square plate of side 1 with a bending stiffness of 1 under a load of 1 per area."""
     nu = 0.3
     section = ShellSection.isotropic(h, E=12.0 * (1 - nu**2) / h**3, nu=nu, rho=1.0)
-    square, hold = ((0, 0, 0), (0.5, 0, 0), (0, 0.5, 0)), dict.fromkeys(("left", "bottom"), ALL if clamped else (2,))
-    mirror = {"right": 0, "top": 1}
-    model, plate = supported(Shell.rectangle, *square, section, elements=(elements, elements), hold=hold, mirror=mirror)
+    hold = dict.fromkeys(("left", "bottom"), ALL if clamped else (2,))
+    model, plate = _quarter(section, elements, hold)
     model.add(DistributedLoad(plate, (0, 0, 1.0)))
     return model, [plate.node(-1, -1)]
+
+
+def _quarter(
+    section: ShellSection, elements: int, hold: Mapping[str, Iterable[int]], **more: Any
+) -> tuple[Model, Shell]:
+    """Of a square plate of side 1."""
+    mesh, mirror = (elements, elements), {"right": 0, "top": 1}
+    sides = (0, 0, 0), (0.5, 0, 0), (0, 0.5, 0)
+    return supported(Shell.rectangle, *sides, section, elements=mesh, hold=hold, mirror=mirror, **more)
 
 
 UNIT_SQUARE = (0, 0, 0), (1, 0, 0), (0, 1, 0)
@@ -466,17 +474,7 @@ def pressed_plate(elements: int) -> Array:
 def laminated_plate(elements: int, plies: Sequence[tuple[float, float]]) -> Array:
     """A quarter of a thick square plate of two and of three crossed plies under a half wave of load: its middle."""
     section = ShellSection.laminate(plies, E1=25.0, E2=1.0, G12=0.5, nu12=0.25, rho=1.0, G23=0.2)
-    model, plate = supported(
-        Shell.rectangle,
-        (0, 0, 0),
-        (0.5, 0, 0),
-        (0, 0.5, 0),
-        section,
-        elements=(elements, elements),
-        direction=(1, 0, 0),
-        hold={"left": (1, 2, 3), "bottom": (0, 2, 4)},
-        mirror={"right": 0, "top": 1},
-    )
+    model, plate = _quarter(section, elements, {"left": (1, 2, 3), "bottom": (0, 2, 4)}, direction=(1, 0, 0))
     waves = [np.sin(np.pi * node.position[:2]).prod() for node in plate.nodes]
     model.add(DistributedLoad(plate, [(0, 0, 1e-6 * wave) for wave in waves]))
     return 1e6 * statics(model).displacement(plate.node(-1, -1))[-1, 2:]

@@ -70,7 +70,6 @@ from fem_mbs.contracts.arguments import whole_number as whole_number
 from fem_mbs.contracts.arguments import writable as writable
 from fem_mbs.contracts.checked import PartNames as PartNames
 from fem_mbs.contracts.checked import checked as checked
-from fem_mbs.contracts.checked import hints_of as hints_of
 from fem_mbs.contracts.checked import look_up as look_up
 from fem_mbs.contracts.checked import make as make
 from fem_mbs.contracts.component import Batch as Batch
@@ -114,7 +113,6 @@ from fem_mbs.contracts.functions import Differentiable as Differentiable
 from fem_mbs.contracts.functions import GivenValues as GivenValues
 from fem_mbs.contracts.functions import Jumping as Jumping
 from fem_mbs.contracts.functions import answer as answer
-from fem_mbs.contracts.functions import derivatives as derivatives
 from fem_mbs.contracts.functions import evaluate as evaluate
 from fem_mbs.contracts.functions import returned as returned
 from fem_mbs.contracts.method import FrozenModel as FrozenModel

@@ -11,8 +11,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from examples.four_bar import METHOD, errors, run, run_2016, sampled
-from fem_mbs.benchmarks.flexible import PEAKS_2016, SERIES_2016
+from examples.four_bar import METHOD, SERIES_2016, errors, run, run_2016, sampled
+from fem_mbs.benchmarks.flexible import PEAKS_2016
 
 COMBINATIONS = list(product(("R3xSO3", "SE3"), ("SE3", "R3xSO3")))
 

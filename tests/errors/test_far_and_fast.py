@@ -16,7 +16,7 @@ from meshes import brick
 from scipy.interpolate import CubicSpline
 
 import fem_mbs as mbs
-from fem_mbs.contracts import derivatives
+from fem_mbs.contracts.functions import derivatives
 from fem_mbs.elements import (
     Beam,
     BeamSection,

@@ -19,8 +19,8 @@ import fem_mbs as mbs
 import fem_mbs.contracts
 import fem_mbs.elements
 import fem_mbs.testing
-from fem_mbs.contracts import LARGEST, Constraint, Element, Event, hints_of
-from fem_mbs.contracts.checked import Deferred
+from fem_mbs.contracts import LARGEST, Constraint, Element, Event
+from fem_mbs.contracts.checked import Deferred, hints_of
 
 RECORDS = {
     mbs.State,  # checked where it is given to something

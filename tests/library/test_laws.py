@@ -10,7 +10,7 @@ import pytest
 from motions import derivative
 
 import fem_mbs as mbs
-from fem_mbs.contracts import derivatives
+from fem_mbs.contracts.functions import derivatives
 from fem_mbs.elements import SpinUp
 from fem_mbs.elements.forces.user_laws import slope
 

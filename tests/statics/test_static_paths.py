@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.benchmarks.beams import LIMITS, bend, following, frame, helix, lee
+from examples.statics import LIMITS
+from fem_mbs.benchmarks.beams import bend, following, frame, helix, lee
 from fem_mbs.elements import (
     Beam,
     BeamSection,

@@ -10,9 +10,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import fem_mbs as mbs
-from examples.statics import limits
+from examples.statics import BEND, LIMITS, limits
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.beams import BEND, HELIX, LIMITS, bend, helix
+from fem_mbs.benchmarks.beams import HELIX, bend, helix
 from fem_mbs.elements import (
     Beam,
     BeamSection,
