@@ -347,14 +347,7 @@ def rotation_matrix(value: Any, label: object) -> Array:
     result = array(
         given, label, (3, 3), what="a 3x3 matrix or one scipy Rotation, as .from_euler('z', 90, degrees=True)"
     )
-    # plain numbers are faster here than arrays
-    (a, b, c), (d, e, f), (g, h, i) = result.tolist()
-    lengths = a * a + d * d + g * g - 1.0, b * b + e * e + h * h - 1.0, c * c + f * f + i * i - 1.0
-    products = a * b + d * e + g * h, b * c + e * f + h * i, c * a + f * d + i * g
-    error, determinant = (
-        max(map(abs, (*lengths, *products))),
-        a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g),
-    )
+    error, determinant = np.abs(result.T @ result - np.eye(3)).max(), np.linalg.det(result)
     if error > ROTATION_TOLERANCE or determinant < 0.0:
         raise ModelError(
             f"{label} must be a rotation matrix (orthogonal, determinant +1); its columns miss orthonormality by "

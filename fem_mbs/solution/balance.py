@@ -167,7 +167,11 @@ def contacts_over_time(history: History, part: Element) -> tuple[Array, Array]:
     """Gaps ``(nt, k)`` and forces ``(nt, k, 3)`` on node b."""
     if part.slots:
         return _of_group(history, part)
-    values: Array = over_time(history, [part], _gaps_and_forces)[:, 0]
+
+    def gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
+        return np.concatenate([batch.gaps(motion)[..., None], batch.forces_on_b(motion)], axis=-1)
+
+    values: Array = over_time(history, [part], gaps_and_forces)[:, 0]
     return values[..., 0], values[..., 1:]
 
 
@@ -267,8 +271,3 @@ def _friction_power(batch: Any, motion: Motion, prescribed: Any, multipliers: Ar
         V = motion.V[batch.nodes[at.rows]].reshape(len(at.rows), -1)
         np.subtract.at(result, at.rows, (at.forces[:, 1:] * np.matvec(at.gaps.gradient[:, 1:], V)).sum(axis=1))
     return result
-
-
-def _gaps_and_forces(batch: Any, motion: Motion, prescribed: Any, multipliers: Array) -> Array:
-    """Of each cell ``(n, r, 4)``."""
-    return np.concatenate([batch.gaps(motion)[..., None], batch.forces_on_b(motion)], axis=-1)

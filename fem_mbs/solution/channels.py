@@ -7,7 +7,7 @@ without the number is all of them. Quantities of the whole model have no name be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from difflib import get_close_matches
 from typing import Any, NamedTuple, TypeAlias
 
@@ -124,13 +124,6 @@ def _contacts(unit: str, names: Sequence[str] = ("",)) -> Callable[[Any], Column
     return columns
 
 
-def _nodal_forces(part: Any) -> Columns:
-    """Of each node of an element, by its number."""
-    if part.contacts and not part.yields:
-        return {}
-    return _numbered(part.nodes, _reaction(part))
-
-
 MOST = 1000
 """Points of a contact, above which they are no channels."""
 Quantities: TypeAlias = dict[str, Callable[[Any], Columns]]
@@ -155,7 +148,7 @@ OF_JOINT: Quantities = {
     "internal_variables": _internal_variables,
 }
 OF_ELEMENT: Quantities = {
-    "nodal_forces": _nodal_forces,
+    "nodal_forces": lambda part: {} if part.contacts and not part.yields else _numbered(part.nodes, _reaction(part)),
     "section_forces": lambda element: (
         _numbered(element.stations, SECTION_FORCES) if isinstance(element, SectionForces) else {}
     ),
@@ -192,7 +185,9 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
     if not isinstance(name, str):
         raise ModelError(f"a channel is a text such as 'tip.position.x' or 'energy.total', received {shown(name)}")
     parts, refused = named_parts(system), ""
-    for owner, rest in _splits(name):
+    words = name.split(".")
+    for k in range(len(words), -1, -1):  # the longest name first: names of parts may have points in them
+        owner, rest = ".".join(words[:k]), ".".join(words[k:])
         if owner not in parts:
             continue
         part = parts[owner]
@@ -206,8 +201,7 @@ def parse(system: System, name: str, label: str = "channel") -> Channel:
             refused = f"{label} '{name}': {wrong}; it has {', '.join(known) or 'no channels'}"
     if refused:
         raise ModelError(refused)
-    first = name.split(".")[0]
-    near = get_close_matches(first, [own for own in parts if own] + list(OF_MODEL), 3)
+    near = get_close_matches(words[0], [own for own in parts if own] + list(OF_MODEL), 3)
     hint = f"; is it {' or '.join(map(repr, near))}?" if near else ""
     raise ModelError(
         f"{label} '{name}' begins with no name of a node, an element or a joint of the model, nor with "
@@ -241,13 +235,6 @@ def named_parts(system: System) -> dict[str, Part]:
     """Nodes, elements and joints by name; the whole model has none."""
     parts: Sequence[Any] = [*system.nodes, *system.number.parts]
     return {part.name: part for part in parts} | {"": None}
-
-
-def _splits(name: str) -> Iterator[tuple[str, str]]:
-    """Ways to cut a name in two, the longest first part first; names of parts may have points in them."""
-    words = name.split(".")
-    for k in range(len(words), -1, -1):
-        yield ".".join(words[:k]), ".".join(words[k:])
 
 
 def _channel(name: str, owner: str, part: Part, quantity: str, wanted: str, label: str) -> Channel:

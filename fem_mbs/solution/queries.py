@@ -58,13 +58,8 @@ from fem_mbs.solution.turns import Counted, Turns, check_vectors, counting, prin
 from fem_mbs.system.states import in_world
 from fem_mbs.system.system import System
 
-
-def _place(value: Any, label: object) -> Any:
-    """The name of a set, or a point."""
-    return text(value, label) if isinstance(value, str) else vector(value, label)
-
-
-Place = Annotated[Any, _place]
+Place = Annotated[Any, lambda value, label: (text if isinstance(value, str) else vector)(value, label)]
+"""The name of a set, or a point."""
 HOLD = "; for the force that holds a node, hold it by FixedJoint(model.ground, node) in place of model.fix"
 TURNS = "; solution.rotation(node) has how a node turns, and solution.position(node) how it moves"
 

@@ -397,8 +397,9 @@ class ContactPath(LoadPath):
         system.check_end(start, load, point.R, point.u, point.multipliers)
         state = self.contacts.carry_on(last, point.state(), ContactForces(touching.numbers, reached.P))
         state = self.contacts.followed(last, state)
-        place = ContactPlace(point, state, forces, gaps, UNKNOWN if shift else self._unstable(state))
-        return place, moved, report
+        untold = shift or self.contacts.friction.any()
+        unstable = UNKNOWN if untold else unstable_motions(*self._held(state))
+        return ContactPlace(point, state, forces, gaps, unstable), moved, report
 
     def _shared(self, problem: ContactPathProblem, unknown: PathUnknown, reached: Any, last: Array) -> Any:
         """The same equilibrium, in which contacts of equal compliance share what is not unique of their forces.
@@ -448,10 +449,6 @@ class ContactPath(LoadPath):
         inner = with_multipliers(contacts, found, state)
         point = Point.of(inner)
         return Equations(found.system, self.equations.loading, point), point
-
-    def _unstable(self, state: State) -> int:
-        """Number of unstable motions, which is not known with friction."""
-        return UNKNOWN if self.contacts.friction.any() else unstable_motions(*self._held(state))
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         """With the contacts that are about to slide there."""

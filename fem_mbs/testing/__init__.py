@@ -13,11 +13,9 @@ from fem_mbs.testing.joint_laws import check_joint as check_joint
 from fem_mbs.testing.method_laws import METHOD_LAWS as METHOD_LAWS
 from fem_mbs.testing.method_laws import Bench as Bench
 from fem_mbs.testing.method_laws import check_method as check_method
-from fem_mbs.testing.sensitivity_laws import SENSITIVITY_LAWS as SENSITIVITY_LAWS
 from fem_mbs.testing.sensitivity_laws import check_sensitivity as check_sensitivity
 from fem_mbs.testing.stage import ElementTrial as ElementTrial
 from fem_mbs.testing.stage import JointTrial as JointTrial
 from fem_mbs.testing.stage import Stage as Stage
 from fem_mbs.testing.stage import build as build
-from fem_mbs.testing.time_laws import TIME_LAWS as TIME_LAWS
 from fem_mbs.testing.time_laws import check_law as check_law
