@@ -305,6 +305,12 @@ def test_damped_modes(of: Any, c: float) -> None:
     np.testing.assert_allclose(found["c"], -s / (2.0 * s + c), rtol=1e-4)
 
 
+def test_dampers_change_nothing_of_modes_without_them() -> None:
+    """f = sqrt(k / m) / 2 pi, and what it changes by."""
+    rates = mbs.sensitivities(slider, {"k": 4.0, "c": 1.0}, of=mbs.modes).of(lambda m: m.frequencies)
+    np.testing.assert_allclose([rates["k"], rates["c"]], [[1.0 / (8.0 * np.pi)], [0.0]], atol=1e-9)
+
+
 def rotor(k: float = 40.0, polar: float = 0.2, c: float = 0.3) -> mbs.Model:
     """A disc under its weight that tilts on a bearing: a w'' + (c - i polar W) w' + k w = 0 at the speed W."""
     model = mbs.Model(gravity=(0, 0, -9.81))

@@ -164,7 +164,10 @@ def test_masses_off_their_nodes_are_where_they_are() -> None:
             K[place] += scale * np.array([[1e3, -1e3], [-1e3, 1e3]])
             M[place] += scale * np.array([[2, 1], [1, 2]]) / 6
     points, dofs = np.arange(3.0)[:, None] * (1, 0, 0), [(k, a) for k in range(3) for a in range(1, 7)]
-    rod = Reduction(points, K, M, {"a": Interface.rigid([0]), "b": Interface.rigid([2])}, dofs=dofs, modes=6)
+    ends = {"a": Interface.rigid([0]), "b": Interface.rigid([2])}
+    rod, heavy = (Reduction(points, s * K, s * M, ends, dofs=dofs, modes=6) for s in (1.0, 1e3))
+    (told,) = rod.doubts()
+    assert "of its mass matrix belongs to no displacement" in told and [told] == list(heavy.doubts())
     assert rod.center == pytest.approx(((0.5 + 0.3 * 1.5) / 1.3, 0, 0))
     whole = np.sqrt(eigh(K[6:, 6:], M[6:, 6:], eigvals_only=True)) / (2 * np.pi)
     assert of_held(rod) == pytest.approx(whole, rel=1e-8)

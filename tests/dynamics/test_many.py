@@ -103,6 +103,16 @@ def test_each_is_as_it_is_alone(method: mbs.Method) -> None:
         assert together.system.elements == model.elements
 
 
+def test_instants_are_asked_in_parts_that_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen instants, of which two or three are asked at once."""
+    solutions = mbs.simulate_many([door(k) for k in range(2)], 0.03, 2e-3)
+    asked = [(one.reaction("joint"), one.energy.total) for one in solutions]
+    monkeypatch.setattr("fem_mbs.solution.copies.FEW", 2)
+    monkeypatch.setattr("fem_mbs.solution.copies.CELLS", 1)
+    for one, before in zip(mbs.simulate_many([door(k) for k in range(2)], 0.03, 2e-3), asked, strict=True):
+        np.testing.assert_equal((one.reaction("joint"), one.energy.total), before)
+
+
 @pytest.mark.slow
 def test_random_mechanisms_do_not_notice_each_other() -> None:
     """Whatever else moves in the run: what differs is a small share of the step's own error.

@@ -114,6 +114,18 @@ def test_a_run_of_a_group_goes_on_to_the_bit(tmp_path: Path) -> None:
     np.testing.assert_array_equal(loaded.contact_force("floor"), whole.contact_force("floor"))
 
 
+def test_friction_of_a_group_takes_its_work() -> None:
+    """A ball without inertia of its own that slides: mu m g over its way."""
+    model = mbs.Model(gravity=(0, 0, -G))
+    node = model.add_node((0, 0, R), velocity=(1.0, 0, 0))
+    model.add(RigidBody(node, 2.0, [1e6] * 3))
+    model.add(group([(model.ground, Plane())], [(node, Ball(R))], friction=0.4), name="floor")
+    solution = mbs.simulate(model, 0.1, 5e-3)
+    way = solution.displacement(node)[:, 0]
+    assert way[-1] == pytest.approx(0.1 - 0.2 * G * 0.1**2, rel=1e-6)
+    np.testing.assert_allclose(solution.contact_losses("floor").friction, 0.8 * G * way, rtol=0, atol=1e-6)
+
+
 def test_islands_of_contacts_keep_their_matrices() -> None:
     """Of chains of 1 to 80 contacts in any order: no set leaves out what its contacts move, small ones are one."""
     chance = np.random.default_rng(5)

@@ -9,6 +9,7 @@ from typing import Any
 import meshio
 import numpy as np
 import pytest
+from catalogue import EVERYTHING, build
 from motions import closing_about_contacts
 from scipy.optimize import lsq_linear, minimize
 from scipy.spatial.transform import Rotation
@@ -102,6 +103,22 @@ def test_a_body_that_turns_about_a_contact_neither_closes_nor_slips_there(pair: 
     """Gaps, normals, gradients and the points that are drawn belong together."""
     for seed, distance in ((0, 0.7), (1, 1.5)):
         np.testing.assert_allclose(closing_about_contacts(*placed(pair, seed, distance)), 0.0, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "name", ["rope", "contact of a box on a plane", "contact of a beam with a ball", "contact of capsules"]
+)
+def test_gaps_get_less_by_no_more_than_their_rates_say(name: str) -> None:
+    """Of nodes that move evenly without turning, ahead and back."""
+    system, rng = mbs.System(build(EVERYTHING[name])[0]), np.random.default_rng(7)
+    linear = rng.normal(size=(system.n, 6)) * (np.arange(6) < 3)
+    motion = replace(system.at_rest(), V=np.where(system.free, linear, 0.0))
+    (batch,) = (own for own in system.batches if isinstance(own, UnilateralBatch))
+    gaps, b, c = batch.opening(motion)
+    for T in (-0.1, -1e-3, 1e-3, 0.1):
+        moving = replace(motion, x=motion.x + T * np.matvec(motion.R, motion.V[:, :3]))
+        least = gaps.min(axis=1) - 0.5 * c * T**2 + (0.0 if b is None else b * T)
+        assert b is None or (batch.gaps(moving).min(axis=1) >= least - 1e-12).all()
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=" and ".join)
