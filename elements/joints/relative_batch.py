@@ -178,26 +178,22 @@ Drive = Annotated[Callable[[float], float], partial(function, of=" of time")]
 Displacement = Annotated[Callable[[float], ArrayLike], partial(function, of=" of time")]
 TOLERANCE = 1e-8
 HALVINGS = 30
-"""Of a step in which a drive turns far, until it must have jumped."""
+"""Of a step in which a drive goes far, until it must have jumped."""
 
 
-def jump(law: Drive, joint: RelativeJoint, before: float, t: float) -> float:
-    """By how much an angle jumps between two times; 0 if it does not, or by so little that directions show it."""
-
-    def turned(t: float) -> float:
-        return float(evaluate(law, t, joint, None))
-
-    first, last = turned(before), turned(t)
+def jump(law: Any, owner: Constraint, before: float, t: float, least: float, count: int | None) -> tuple[float, float]:
+    """By how much a law jumps between two times, and when; 0 if it does not, or by less than ``least``."""
+    first, last = (evaluate(law, own, owner, count) for own in (before, t))
     for _ in range(HALVINGS):
-        if abs(last - first) < np.pi:
-            return 0.0
+        if np.linalg.norm(last - first) < least:
+            return 0.0, t
         middle = 0.5 * (before + t)
-        between = turned(middle)
-        if abs(between - first) > abs(last - between):
+        between = evaluate(law, middle, owner, count)
+        if np.linalg.norm(between - first) > np.linalg.norm(last - between):
             t, last = middle, between
         else:
             before, first = middle, between
-    return last - first
+    return float(np.linalg.norm(last - first)), t
 
 
 def check_begins(joint: Constraint, what: str, stands: Array | float, begins: Array | float, unit: str = "") -> None:
@@ -342,6 +338,6 @@ class DrivenBatch(RelativeBatch):
         if text := super().astray(end):
             return text
         for joint in self._driven:
-            if (law := joint.angle_law) is not None and (by := jump(law, joint, end.before, end.t)):
-                return f"{joint}: its drive jumps by {by:.6g} rad from t = {end.before:.6g} s to {end.t:.6g} s"
+            if joint.angle_law is not None and jump(joint.angle_law, joint, end.before, end.t, np.pi, None)[0]:
+                return f"{joint}: its drive jumps from t = {end.before:.6g} s to {end.t:.6g} s"
         return ""

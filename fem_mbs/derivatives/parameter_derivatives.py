@@ -99,6 +99,8 @@ class ParameterDerivatives:
                     self._elements.append((np.array(gravity), own))
                 else:
                     self._joints.append(own)
+        self._beside: dict[tuple[str, float], ParameterDerivatives] = {}
+        """Over shorter steps, by which kinks are told from what bends."""
         self.kinks: dict[tuple[str, str], float] = {}
         """Parameters, and elements whose forces have a kink within their difference, and when this was seen first."""
         self.bent: dict[tuple[str, str], tuple[float, float]] = {}
@@ -185,22 +187,31 @@ class ParameterDerivatives:
         np.maximum.at(largest[0], own.numbers, np.maximum(changes * self._steps[own.numbers, None], 0.5 * apart))
         np.maximum.at(largest[1], own.numbers, sizes)
         bends = self._bends(own.numbers, apart, largest[0][own.numbers], 1e-9 * largest[1][own.numbers])
-        for pair in np.flatnonzero((bends > KINK).any(axis=1)):
+        suspects: dict[int, dict[tuple[str, str], int]] = {}
+        for pair in np.flatnonzero((bends > KINK).any(axis=1)).tolist():
             k, element = own.pairs[pair]
             if (key := (self.varied[k].label, str(element))) not in self.kinks:
-                over = partial(self._apart, element, motion, times)
-                kinked = (bends[pair] > KINK) & self.varied[k].kinked(apart[pair], over)
-                if kinked.any():
-                    self.kinks[key] = float(times[int(np.argmax(kinked))])
+                suspects.setdefault(k, {})[key] = pair
+        for k, keys in suspects.items():
+            pairs = list(keys.values())
+            over = partial(self._apart, [own.pairs[pair][1] for pair in pairs], motion, times)
+            kinked = (bends[pairs] > KINK) & self.varied[k].kinked(apart[pairs], over)
+            for key, at in zip(keys, kinked, strict=True):
+                if at.any():
+                    self.kinks[key] = float(times[int(np.argmax(at))])
 
-    def _apart(self, element: Any, motion: Motion, times: Array, own: Variation) -> Array:
-        """How far halves of a difference are apart of one element, ``(s,)``."""
-        for _, each in ParameterDerivatives(self.system, [own])._elements:
-            for pair, (_, part) in enumerate(each.pairs):
-                if part is element and each.central[pair]:
-                    (forces,) = each.asked(of_force, motion, times, np.empty((len(times), 0)))
-                    return np.asarray(np.abs(each.differences(forces)[0][pair]).max(axis=1))
-        return np.full(len(times), np.inf)
+    def _apart(self, elements: list[Any], motion: Motion, times: Array, own: Variation) -> Array:
+        """How far halves of a difference are apart of some elements, ``(e, s)``."""
+        result = np.full((len(elements), len(times)), np.inf)
+        if (key := (own.label, own.step)) not in self._beside:
+            self._beside[key] = ParameterDerivatives(self.system, [own])
+        for _, each in self._beside[key]._elements:
+            here = {part: pair for pair, (_, part) in enumerate(each.pairs) if each.central[pair]}
+            if rows := [row for row, element in enumerate(elements) if element in here]:
+                (forces,) = each.asked(of_force, motion, times, np.empty((len(times), 0)))
+                pairs = [here[elements[row]] for row in rows]
+                result[rows] = np.abs(each.differences(forces)[0][pairs]).max(axis=2)
+        return result
 
     def _bends(self, numbers: IntArray, apart: Array, halves: Array, noise: Array) -> Array:
         """How far halves are ``apart`` over them, beyond rounding, ``(pairs, s)``; the largest are kept."""

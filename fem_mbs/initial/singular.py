@@ -13,7 +13,8 @@ from scipy.sparse import coo_array, csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, Node, State, WiredBatch, listed
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
+from fem_mbs.elements.joints.relative_batch import jump
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.redundant import (
     SMALL,
@@ -334,6 +335,8 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
     it diverges, so that both say whose forces changed. Where the last state is singular, the nodes or joints that make
     it so are named.
     """
+    if isinstance(failure, NotConvergedError | MotionError) and (text := _leap(system, last.t, t)):
+        return text
     lines = [str(failure)]
     if isinstance(failure, NotConvergedError) and failure.value is not None:
         evaluation = failure.value.evaluation
@@ -359,6 +362,24 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
         lines.append(_locked(system, evaluation))
         lines.append(describe_singular(system, evaluation, f"at t = {last.t:.6g} s"))
     return "\n  ".join(filter(None, lines))
+
+
+def _leap(system: System, before: float, t: float) -> str:
+    """The drive that jumps between two times by so much that no step takes it, in words."""
+    for own in system.number.equations:
+        joint, names = own.drives()
+        for what, count in (("drive", None), ("law", None), ("displacement", 3)):
+            law, angle = vars(own).get(what), bool(names) and is_angle(joint, names[0])
+            if callable(law) and (names or count):
+                with suppress(LawError):  # which is the failure itself
+                    by, at = jump(law, own, before, t, MUCH * (1.0 if angle else system.length), count)
+                    if by:
+                        return (
+                            f"{own}: its {what} jumps by {by:.3g} {'rad' if angle else 'm'} at t = {at:.6g} s, and "
+                            "nothing moves at once; let it get there within some steps, as SmoothStep does, or let a "
+                            "PositionMotor follow it"
+                        )
+    return ""
 
 
 def jammed(system: System, change: Array | None = None) -> str:

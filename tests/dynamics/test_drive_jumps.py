@@ -115,10 +115,14 @@ def test_what_hits_beside_a_drive_is_no_jump_of_it(caplog: pytest.LogCaptureFixt
 def test_a_leap_is_found_in_a_step_that_turns_far(leap: float) -> None:
     model = mbs.Model()
     hinge = RevoluteJoint(model.ground, model.add_node((0, 0, 0)), (0, 0, 1))
-    assert jump(lambda t: 40.0 * t + leap * (t > 0.3), hinge, 0.0, 1.0) == pytest.approx(leap, abs=1e-6)
+    found, t = jump(lambda t: 40.0 * t + leap * (t > 0.3), hinge, 0.0, 1.0, np.pi, None)
+    assert (found, t) == pytest.approx((leap, 0.3 if leap else t), abs=1e-6)
 
 
-def test_a_leap_that_no_step_takes_is_named() -> None:
-    """By the joint that its drive leaves open, whatever is worst in Newton's method."""
-    with pytest.raises(mbs.ConvergenceError, match=r"with time alone, the drive of RevoluteJoint 'second' \(its rot"):
-        mbs.simulate(chain(lambda t: 0.1 * t**2, lambda t: 1.0 * (t > 0.503), False), 1.0, 0.01)
+@pytest.mark.parametrize("leap", [0.5, 3.0, 2.0 * np.pi])
+def test_a_leap_that_no_step_takes_is_named(leap: float) -> None:
+    """By the joint, the time and the jump of its drive, whatever is worst in Newton's method."""
+    with pytest.raises(
+        mbs.FemMbsError, match=rf"'second': its drive jumps by {leap:.3g} rad at t = 0.503 s, and .* let"
+    ):
+        mbs.simulate(chain(lambda t: 0.1 * t**2, lambda t: leap * (t > 0.503), False), 0.6, 0.1)
