@@ -37,8 +37,9 @@ NEWTON = 12
 """Iterations of Newton's method."""
 TOLERANCE, ROUNDING = 1e-12, 1e-9
 """Largest error of a rate against the largest: aimed at, and of what falls no further."""
-SINGULAR, REGULAR = 1e-11, 1e-7
-"""Reciprocal condition below which a matrix counts as singular, and above which it surely is not."""
+SINGULAR, REGULAR = 1e-8, 1e-7
+"""Reciprocal condition below which a matrix counts as singular, and above which it surely is not: gradients of contacts
+that say the same differ by what an iterate misses, and matrices by the square of that."""
 COMPLIANCE, INERT = 10.0 ** -np.array([1, 3, 6]), 1e-3
 """Of soft contacts, over the least mobility of a normal, if that is not less than a share of the largest."""
 STUCK = 1.0 - 1e-9
@@ -195,9 +196,8 @@ class Laws:
     def __init__(
         self, G: Matrix, c: Array, friction: Array, slides: Array | None = None, *, rounding: float = 0.0
     ) -> None:
-        k, self.rounding = len(c), rounding
-        self.k = k
-        self.G, self.c, self.mu = G, c.copy(), friction
+        k = self.k = len(c)
+        self.G, self.mu, self.rounding = G, friction, rounding
         slides = self.along = np.full((k, 2), np.nan) if slides is None else slides
         self.sliding = ~np.isnan(slides[:, 0])
         self._any_slides = bool(self.sliding.any())

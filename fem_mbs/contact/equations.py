@@ -239,7 +239,7 @@ class ContactEquations(StabilizedEquations):
             back, rates = self._taken_back(lin.first or lin, anew * unknown.Z)
             missed = missed - (of_joints != 0.0) * gradient_product(system, residual.evaluation.gradients, rates)
             opens = opens - (residual.G @ rates)[::3][pushes]
-            Z, push, z = self._along(lin.first or lin, missed, opens, pushes)
+            Z, push, z = self._along(lin, missed, opens, pushes)
             before, slips = slips, np.zeros_like(c)
             slips[:, 1:] = (residual.G @ (z + rates) / per_rate).reshape(-1, 3)[:, 1:]
             if not solved or not self.friction.any() or np.abs(slips - before).max() <= ALIKE * np.abs(c).max():
@@ -255,7 +255,7 @@ class ContactEquations(StabilizedEquations):
             d_more, more = d_more - lin.moves @ P_more, more - lin.reacts @ P_more
             d, multipliers, P = d + d_more, multipliers + more, P + P_more.reshape(-1, 3)
             missed = of_joints * gradient_product(system, lin.velocity_gradients, d_more)
-            change, push, _ = self._along(lin.first or lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
+            change, push, _ = self._along(lin, missed, per_rate * (lin.opening @ d_more)[pushes], pushes)
             Z = Z + change
         joints, contacts = np.split(share * push, [system.m])
         taken = np.append((multipliers - joints) / squared, residual.P.ravel() - P.ravel() - contacts / squared)
@@ -266,12 +266,12 @@ class ContactEquations(StabilizedEquations):
         return max(super().length(correction), self._left)
 
     def _along(
-        self, first: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray
+        self, lin: ContactLinearization, missed: Array, opens: Array, pushes: BoolArray
     ) -> tuple[Array, Array, Array]:
         """``delta Z`` (N,) that closes what joints and contacts that push miss, what pushes it, and its velocities."""
-        system, normal = self.system, 3 * np.flatnonzero(pushes)
+        system, normal, first = self.system, 3 * np.flatnonzero(pushes), lin.first or lin
         z, push = solve_with_constraints(system, first.free, None, missed)
-        G, moves = first.residual.G[normal], first.moves[:, normal] / self.h**2
+        G, moves = lin.residual.G[normal], first.moves[:, normal] / self.h**2  # normals may have turned since
         forces = inverse(G @ moves)(opens - G @ z) if len(normal) else opens
         z, push = z + moves @ forces, push + first.reacts[:, normal] @ forces / self.h**2
         of_contacts = np.zeros(first.residual.G.shape[0])
@@ -303,7 +303,7 @@ class ContactEquations(StabilizedEquations):
         there = system.with_own(np.matvec(ahead, system.nodes_of(errors[0])), errors[0])
         _, body = self._taken_back(first, there)
         joints = gradient_product(system, residual.evaluation.gradients, body) * ~system.velocity_level
-        apart = self._along(first, joints, (residual.G @ body)[::3][pushes], pushes)[0]
+        apart = self._along(matrix, joints, (residual.G @ body)[::3][pushes], pushes)[0]
         apart = system.from_body(first.R, apart)
         errors = errors.copy()
         errors[0] -= system.with_own(np.linalg.solve(ahead, system.nodes_of(apart)[..., None]), apart)
@@ -322,7 +322,7 @@ class ContactEquations(StabilizedEquations):
         per_rate, pushes = 1.0 / (self.h * self.gamma_prime), lin.branch.pushes
         missed = ~system.velocity_level * (of_joints + gradient_product(system, lin.velocity_gradients, d))
         opens = opening[pushes, 0] + (lin.opening @ d)[pushes]
-        return d, self._along(lin.first or lin, per_rate * missed, per_rate * opens, pushes)[0]
+        return d, self._along(lin, per_rate * missed, per_rate * opens, pushes)[0]
 
     # update
 

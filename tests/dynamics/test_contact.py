@@ -882,6 +882,18 @@ def test_a_pin_in_a_bush() -> None:
     np.testing.assert_allclose(solution.contact_force("bush")[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
 
 
+def test_a_pin_that_swings_in_a_bush_takes_few_iterations() -> None:
+    """Both move along one axis each, the bush with ten times the mass: the normal turns by 0.15 rad a step."""
+    model, axis, start = mbs.Model(gravity=(0, 0, -G)), (0, 1, 0), (0.01, 0, 0)
+    bush, pin = model.add_node((0, 0, 0)), model.add_node(start, velocity=(0, 0, -0.3))
+    for node, mass, along in ((bush, 10.0, (1, 0, 0)), (pin, 1.0, (0, 0, 1))):
+        model.add(RigidBody(node, mass, [0.1] * 3))
+        model.add(PrismaticJoint(model.ground, node, along))
+    model.add(Contact(bush, pin, Bush(0.11, axis), Capsule(0.1, 0.3, axis, center=start)))
+    stats = mbs.simulate(model, 0.03, 0.005).stats
+    assert stats.newton_iterations.max() <= 4 and stats.rejected_steps == 0
+
+
 PAIRS = {
     "ball, plane": (Plane((1, 2, -1), (3, 3, 3)), Ball(0.1)),
     "box, plane": (Plane((1, 2, -1), (3, 3, 3)), Box((0.1, 0.2, 0.3))),
