@@ -362,7 +362,7 @@ class EquilibriumPath(LoadPath):
     def _returns(self, place: PathPoint, change: float, moved: float) -> bool:
         """Whether the way back from an equilibrium leads to the last one, where the model is much stiffer there.
 
-        What has leapt over a limit of the load stays beyond. A way back that is not found tells nothing.
+        What has leapt over a limit of the load stays beyond. No way back that is found tells so of a long step alone.
         """
         way = change / place.tangent[-1] * place.tangent
         if np.sqrt(self.distance @ way**2) >= STIFFER * moved:
@@ -371,7 +371,7 @@ class EquilibriumPath(LoadPath):
         with suppress(*FAILURES):
             back = problem.solve(place.evaluation, self.newton, -way)[1].point
             return self._same(back, self.here.point)
-        return True
+        return abs(change) <= CAREFUL * self.range
 
     def _same(self, one: Point, other: Point) -> bool:
         """Whether nodes are at the same places."""

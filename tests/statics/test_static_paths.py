@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from fem_mbs.elements import (
     FrictionSpring,
     JointForce,
     JointSpring,
+    JointStop,
     Moment,
     Pressure,
     PrismaticJoint,
@@ -358,6 +360,16 @@ def test_no_step_leaps_over_a_limit(push: float, caplog: pytest.LogCaptureFixtur
     solution = mbs.statics(truss(push), step=0.125)
     told = [record.getMessage() for record in caplog.records]
     assert solution.x[-1, 1, 2] < 0 and len(told) == 1 and "leaps to another equilibrium" in told[0]
+
+
+@pytest.mark.parametrize("step", [0.05, pytest.param(None, marks=pytest.mark.slow)])
+def test_no_step_leaps_over_a_limit_to_a_stop(step: float | None, caplog: pytest.LogCaptureFixture) -> None:
+    """It is stiff there, and no way back is found: chosen steps do not, and equal ones are told."""
+    model = truss(20.0)
+    model.add(JointStop(model.constraints[0], lower=-0.2, upper=None, stiffness=5e4))
+    with pytest.raises(mbs.ConvergenceError, match="the model gives way") if step is None else nullcontext():
+        mbs.statics(model, load_end=0.1, step=step)
+    assert ["leaps to another equilibrium" in told for told in caplog.messages] == [True] * (step is not None)
 
 
 @pytest.mark.ci
