@@ -350,6 +350,6 @@ def _stations(part: Beam | Shell) -> Iterator[Shaped]:
     seen = set()
     for nodes, radius, own in zip(part.cells.tolist(), radii.tolist(), centers, strict=True):
         for k, center in zip(nodes, own, strict=True):
-            if k not in seen:
-                seen.add(k)
-                yield part.nodes[k], Ball(radius, center=part.nodes[k].at(center))
+            if (node := part.nodes[k]) not in seen:  # a ring ends where it starts
+                seen.add(node)
+                yield node, Ball(radius, center=node.at(center))

@@ -57,6 +57,13 @@ def test_many_gaps_are_asked_part_by_part(monkeypatch: pytest.MonkeyPatch) -> No
     assert np.array_equal(batch.gaps(system.at_rest()), gaps)  # type: ignore[attr-defined]
 
 
+def test_a_ring_meets_a_floor_with_each_node_once() -> None:
+    model = mbs.Model()
+    nodes = [model.add_node((np.cos(angle), 0, 1 + np.sin(angle))) for angle in np.linspace(0, 2 * np.pi, 9)[:-1]]
+    ring = model.add(Beam([*nodes, nodes[0]], SECTION))
+    assert [own.b for own in contacts_between([ring, (model.ground, Plane())])] == nodes
+
+
 @pytest.mark.ci
 def test_a_beam_falls_on_a_floor() -> None:
     """Its nodes meet the floor, as thick as it is, and it loses energy."""
