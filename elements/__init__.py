@@ -1,10 +1,10 @@
 """The element library: bodies, beams, joints and loads, each written against :mod:`fem_mbs.contracts`."""
 
-from fem_mbs.contracts import Constant as Constant
 from fem_mbs.contracts import Signal as Signal
 from fem_mbs.contracts import TimeLaw as TimeLaw
-from fem_mbs.contracts import Vector as Vector
-from fem_mbs.contracts import exported, former
+from fem_mbs.contracts.public import exported, former
+from fem_mbs.contracts.time_law import Constant as Constant
+from fem_mbs.contracts.time_law import Vector as Vector
 from fem_mbs.elements.beams.beam import Beam as Beam
 from fem_mbs.elements.beams.beam import EndRelease as EndRelease
 from fem_mbs.elements.beams.loads import CrossFlow as CrossFlow

@@ -19,7 +19,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
-    SMALLEST,
     Element,
     ElementBatch,
     Energy,
@@ -36,10 +35,9 @@ from fem_mbs.contracts import (
     Vector3,
     array,
     checked,
-    consecutive,
-    shaped,
-    symmetric,
 )
+from fem_mbs.contracts.arguments import SMALLEST, shaped, symmetric
+from fem_mbs.contracts.component import consecutive
 from fem_mbs.elements.flexible.flexible_body import ReducedBody
 from fem_mbs.elements.flexible.reduction import Reduction, given_shapes
 from fem_mbs.elements.shapes import Ball, Ellipsoid, Solid, inertia_ellipsoid

@@ -8,19 +8,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import (
-    SMALLEST,
-    Direction,
-    Faces,
-    Positive,
-    RotationLike,
-    Shape,
-    Vector3,
-    array,
-    checked,
-    shown,
-    vector,
-)
+from fem_mbs.contracts import Direction, Faces, Positive, Shape, Vector3, array, checked, shown, vector
+from fem_mbs.contracts.arguments import SMALLEST, RotationLike
 from fem_mbs.elements.beams.line_mesh import read_mesh
 from fem_mbs.errors import MissingMethodError, ModelError
 

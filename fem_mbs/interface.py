@@ -4,13 +4,15 @@ import fem_mbs.elements as elements
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha as GeneralizedAlpha
 from fem_mbs.alpha.newmark import Parameters
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha as NonsmoothAlpha
-from fem_mbs.contracts import Coordinate, Delayed, InternalVariable, Product, Sum, exported
+from fem_mbs.contracts import Coordinate, InternalVariable
 from fem_mbs.contracts import Method as Method
 from fem_mbs.contracts import Node as Node
 from fem_mbs.contracts import Report as Report
 from fem_mbs.contracts import State as State
 from fem_mbs.contracts import Step as Step
-from fem_mbs.contracts import former as former
+from fem_mbs.contracts.public import exported
+from fem_mbs.contracts.public import former as former
+from fem_mbs.contracts.time_law import Delayed, Product, Sum
 from fem_mbs.derivatives.fit import Fit as Fit
 from fem_mbs.derivatives.fit import fit as fit
 from fem_mbs.derivatives.goals import KS as KS

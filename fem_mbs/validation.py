@@ -13,7 +13,7 @@ from typing import Any
 
 from fem_mbs import benchmarks
 from fem_mbs.benchmarks.case import CASES, Case, Quantity
-from fem_mbs.contracts import writable
+from fem_mbs.contracts.arguments import writable
 from fem_mbs.errors import ModelError, progress_bar
 
 for _module in iter_modules(benchmarks.__path__):  # each enrols its cases

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import LARGEST, is_of, real, shown
-from fem_mbs.contracts import listed as of_many
+from fem_mbs.contracts import real, shown
+from fem_mbs.contracts.arguments import LARGEST, is_of
+from fem_mbs.contracts.arguments import listed as of_many
 from fem_mbs.elements.beams.geometry import CORNER
 from fem_mbs.errors import ModelError
 

@@ -36,11 +36,11 @@ from fem_mbs.contracts import (
     checked,
     function,
     number,
-    or_function,
     poses,
     shown,
     vector,
 )
+from fem_mbs.contracts.arguments import or_function
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
 from fem_mbs.elements.beams.inertia import elements_of

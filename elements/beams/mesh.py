@@ -15,19 +15,8 @@ from typing import Annotated, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Name,
-    Node,
-    NotNegative,
-    PositiveInt,
-    Public,
-    checked,
-    choice,
-    instance,
-    is_of,
-    real,
-    shown,
-)
+from fem_mbs.contracts import Name, Node, NotNegative, PositiveInt, Public, checked, choice, instance, real, shown
+from fem_mbs.contracts.arguments import is_of
 from fem_mbs.elements.beams.beam import Beam, ReleasedAxes, add_beam, check_order, check_release
 from fem_mbs.elements.beams.curve_strain import node_shares
 from fem_mbs.elements.beams.geometry import YAxis, y_direction

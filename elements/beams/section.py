@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Positive,
-    Public,
-    array,
-    checked,
-    instance,
-    kept,
-    number,
-    real,
-    returned,
-    shaped,
-    shown,
-    symmetric,
-)
+from fem_mbs.contracts import Positive, Public, array, checked, instance, kept, number, real, returned, shown
+from fem_mbs.contracts.arguments import shaped, symmetric
 from fem_mbs.elements.shapes import circle
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import se3, so3

@@ -6,17 +6,8 @@ from collections.abc import Hashable, Iterator
 
 import numpy as np
 
-from fem_mbs.contracts import (
-    ModelContext,
-    NodeLike,
-    NotNegative,
-    Placed,
-    Positive,
-    PositiveInt,
-    UnitInterval,
-    checked,
-    shown,
-)
+from fem_mbs.contracts import ModelContext, NodeLike, NotNegative, Placed, Positive, PositiveInt, checked, shown
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import refuse_corners
 from fem_mbs.elements.contact.contact import Contact

@@ -21,10 +21,10 @@ from fem_mbs.contracts import (
     Positive,
     Shape,
     UnilateralBatch,
-    UnitInterval,
     carried_variables,
     checked,
 )
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.elements.contact.boxes import boxes
 from fem_mbs.elements.contact.pairs import NearestBatch, Pairs, picked, stacked
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach

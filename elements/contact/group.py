@@ -25,11 +25,11 @@ from fem_mbs.contracts import (
     Placed,
     Shape,
     UnilateralBatch,
-    UnitInterval,
     checked,
     own_rows,
     shown,
 )
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.contracts.unilateral import CARRIED, FORCES, TIME, WORK, carried_variables
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.bodies import RigidBody

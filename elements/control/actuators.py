@@ -23,8 +23,8 @@ from fem_mbs.contracts import (
     Vector3,
     WiredBatch,
     checked,
-    sources,
 )
+from fem_mbs.contracts.signal import sources
 from fem_mbs.elements.control.controllers import PID
 from fem_mbs.elements.control.sensors import JointSensor
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, JointLike

@@ -17,7 +17,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
-    LARGEST,
     ControlElement,
     Inputs,
     InternalVariable,
@@ -33,6 +32,7 @@ from fem_mbs.contracts import (
     checked,
     function,
 )
+from fem_mbs.contracts.arguments import LARGEST
 from fem_mbs.elements.control.controllers import check_matrices, initial_values, named_outputs, named_states, of_scipy
 from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.errors import LawError, ModelError

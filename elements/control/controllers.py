@@ -14,7 +14,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import (
-    SMALLEST,
     ControlElement,
     Input,
     Inputs,
@@ -28,11 +27,11 @@ from fem_mbs.contracts import (
     WiredBatch,
     array,
     checked,
-    is_of,
     number,
     real,
     shown,
 )
+from fem_mbs.contracts.arguments import SMALLEST, is_of
 from fem_mbs.errors import ModelError
 
 Quadruple = tuple[Array, Array, Array, Array]

@@ -16,7 +16,6 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import (
-    LARGEST,
     Constraint,
     Direction,
     Measured,
@@ -36,6 +35,7 @@ from fem_mbs.contracts import (
     lever,
     shown,
 )
+from fem_mbs.contracts.arguments import LARGEST
 from fem_mbs.elements.forces.coordinate_law import ANGLE, CoordinateElement, JointLike
 from fem_mbs.elements.forces.line import LineElement
 from fem_mbs.elements.forces.loads import Frame

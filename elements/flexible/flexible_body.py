@@ -28,12 +28,12 @@ from fem_mbs.contracts import (
     Numbering,
     Picture,
     RateSensitivities,
-    RotationLike,
     Vector3,
     checked,
     shown,
     so3,
 )
+from fem_mbs.contracts.arguments import RotationLike
 from fem_mbs.elements.flexible.floating_frame import Attachments, FloatingFrame, FrameRates
 from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered

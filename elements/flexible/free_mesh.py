@@ -13,7 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array, diags_array, issparse
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import array, real, returned, shown, text
+from fem_mbs.contracts import array, real, returned, shown
+from fem_mbs.contracts.arguments import text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.inertia import symmetric
 from fem_mbs.elements.flexible.interfaces import AttachedInterface, chosen

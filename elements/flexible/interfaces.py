@@ -14,7 +14,8 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import Node, Public, Vector3, checked, choice, real, returned, shaped, shown, so3, text
+from fem_mbs.contracts import Node, Public, Vector3, checked, choice, real, returned, shown, so3
+from fem_mbs.contracts.arguments import shaped, text
 from fem_mbs.elements.flexible.floating_frame import carried
 from fem_mbs.elements.flexible.matrices import SourceMesh, with_middles
 from fem_mbs.errors import LawError, ModelError

@@ -9,18 +9,8 @@ from typing import Annotated
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Element,
-    GivenValues,
-    LoadBatch,
-    Motion,
-    Name,
-    Numbering,
-    checked,
-    number,
-    or_function,
-    so3,
-)
+from fem_mbs.contracts import Element, GivenValues, LoadBatch, Motion, Name, Numbering, checked, number, so3
+from fem_mbs.contracts.arguments import or_function
 from fem_mbs.elements.flexible.flexible_body import FlexibleBatch, FlexibleBody
 from fem_mbs.elements.flexible.floating_frame import FrameRates
 from fem_mbs.errors import ModelError

@@ -18,7 +18,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import Index, Path, Positive, Public, checked, choice, named_file, number, real, shaped, writable
+from fem_mbs.contracts import Path, Positive, Public, checked, choice, named_file, number, real
+from fem_mbs.contracts.arguments import Index, shaped, writable
 from fem_mbs.elements.flexible import matrices
 from fem_mbs.elements.flexible.bases import HeldMesh, ReductionPlan, basis_of, sorted_modes
 from fem_mbs.elements.flexible.cholesky import Cholesky

@@ -40,9 +40,9 @@ from fem_mbs.contracts import (
     answer,
     checked,
     real,
-    shaped,
     shown,
 )
+from fem_mbs.contracts.arguments import shaped
 from fem_mbs.elements.forces.bushing import BushingBatch, frames_on
 from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.elements.joints.frames import Frames, axes_in

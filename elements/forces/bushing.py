@@ -24,15 +24,14 @@ from fem_mbs.contracts import (
     Node,
     NodeLike,
     Numbering,
-    RotationLike,
     Vector3,
     checked,
     lever,
     number,
     real,
     shown,
-    symmetric,
 )
+from fem_mbs.contracts.arguments import RotationLike, symmetric
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative, two_nodes
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import se3

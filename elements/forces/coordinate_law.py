@@ -25,11 +25,11 @@ from fem_mbs.contracts import (
     SmallChange,
     checked,
     continued,
-    in_degrees,
     instance,
     own_rows,
     shown,
 )
+from fem_mbs.contracts.time_law import in_degrees
 from fem_mbs.errors import MissingMethodError, ModelError
 
 

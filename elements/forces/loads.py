@@ -31,10 +31,10 @@ from fem_mbs.contracts import (
     checked,
     choice,
     lever,
-    or_function,
     poses,
     vector,
 )
+from fem_mbs.contracts.arguments import or_function
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3

@@ -23,8 +23,8 @@ from fem_mbs.contracts import (
     TimedBatch,
     checked,
     number,
-    or_function,
 )
+from fem_mbs.contracts.arguments import or_function
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 
 OverTime = Annotated[float | Callable[[float], float], partial(or_function, number)]

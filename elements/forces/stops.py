@@ -22,11 +22,11 @@ from fem_mbs.contracts import (
     Positive,
     TimedBatch,
     UnilateralBatch,
-    UnitInterval,
     carried_variables,
     checked,
     continued,
 )
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.motors import OverTime

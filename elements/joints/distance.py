@@ -23,13 +23,13 @@ from fem_mbs.contracts import (
     Picture,
     Positive,
     UnilateralBatch,
-    UnitInterval,
     Vector3,
     carried_variables,
     checked,
     lever,
     node_rows,
 )
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.elements.forces.line import LineLengths, bar
 from fem_mbs.elements.joints.coupling import CoordinateConstraint, CouplingBatch, Imposed, Term
 from fem_mbs.elements.joints.frames import OnPoints, two_nodes

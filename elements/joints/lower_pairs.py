@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Direction, Flags, NodeLike, RotationLike, Vector3, checked
+from fem_mbs.contracts import Direction, NodeLike, Vector3, checked
+from fem_mbs.contracts.arguments import Flags, RotationLike
 from fem_mbs.elements.joints.frames import axes_about, axes_in, turned_to
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS, RelativeJoint
 from fem_mbs.elements.joints.relative_batch import Displacement, Drive

@@ -25,13 +25,13 @@ from fem_mbs.contracts import (
     Numbering,
     Picture,
     Placed,
-    RotationLike,
     Shape,
     Vector3,
     checked,
     lever,
     shown,
 )
+from fem_mbs.contracts.arguments import RotationLike
 from fem_mbs.elements.forces.line import bar
 from fem_mbs.elements.joints.coordinates import (
     AXES,

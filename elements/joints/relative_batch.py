@@ -32,10 +32,10 @@ from fem_mbs.contracts import (
     Numbering,
     Rates,
     StepEnd,
-    consecutive,
     evaluate,
     function,
 )
+from fem_mbs.contracts.component import consecutive
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 

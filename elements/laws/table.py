@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import SMALLEST, Path, TimeLaw, checked, choice, shaped, shown, text, whole_number
+from fem_mbs.contracts import Path, TimeLaw, checked, choice, shown, whole_number
+from fem_mbs.contracts.arguments import SMALLEST, shaped, text
 from fem_mbs.errors import LOG, LawError, ModelError
 
 SEPARATORS = (";", ",", "\t")

@@ -9,7 +9,8 @@ from itertools import accumulate
 from math import copysign, cos, pi, sin, sqrt
 from typing import Annotated, Any
 
-from fem_mbs.contracts import SMALLEST, NotNegative, Positive, TimeLaw, checked, shown, whole_number
+from fem_mbs.contracts import NotNegative, Positive, TimeLaw, checked, shown, whole_number
+from fem_mbs.contracts.arguments import SMALLEST
 from fem_mbs.errors import ModelError
 
 SHARES = {3: (3.0, -2.0), 5: (10.0, -15.0, 6.0), 7: (35.0, -84.0, 70.0, -20.0)}

@@ -14,7 +14,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import Element, GivenValues, LoadBatch, Motion, Numbering, array, checked, or_function
+from fem_mbs.contracts import Element, GivenValues, LoadBatch, Motion, Numbering, array, checked
+from fem_mbs.contracts.arguments import or_function
 from fem_mbs.elements.beams.inertia import elements_of
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.elements.shells.strains import GAUSS, bilinear

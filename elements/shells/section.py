@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, kept, number, shaped, shown, symmetric
+from fem_mbs.contracts import NotNegative, Positive, Public, array, checked, kept, number, shown
+from fem_mbs.contracts.arguments import shaped, symmetric
 from fem_mbs.elements.beams.section import Poisson
 from fem_mbs.errors import ModelError
 

@@ -27,10 +27,10 @@ from fem_mbs.contracts import (
     poses,
     returned,
     shown,
-    truth,
     vector,
     whole_number,
 )
+from fem_mbs.contracts.arguments import truth
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
 from fem_mbs.elements.beams.geometry import directions_at
 from fem_mbs.elements.shells.batch import ShellBatch, share

@@ -33,7 +33,8 @@ from fem_mbs.alpha.stabilized import Index2Equations, StabilizedEquations
 from fem_mbs.alpha.starting_values import adapted, ahead, before_the_start, kept_matrix, perturbed, resolved, shifted
 from fem_mbs.alpha.step import Scheme, StepEquations, from_rest
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
+from fem_mbs.contracts import Method, State, Step, checked, choice
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.errors import ModelError
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import place_of

@@ -20,7 +20,8 @@ from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.complementarity import Laws, Pushes, push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
 from fem_mbs.contact.many import Matrix, connected, effects, per_mass, without_held
-from fem_mbs.contracts import State, listed
+from fem_mbs.contracts import State
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
 from fem_mbs.initial.consistent_start import accelerations
 from fem_mbs.initial.state_point import place_of, without_accelerations

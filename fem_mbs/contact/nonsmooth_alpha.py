@@ -48,7 +48,8 @@ from fem_mbs.contact.smooth import (
 )
 from fem_mbs.contact.touching import once
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
-from fem_mbs.contracts import Method, NotNegative, Report, State, Step, UnitInterval, checked, listed
+from fem_mbs.contracts import Method, NotNegative, Report, State, Step, checked
+from fem_mbs.contracts.arguments import UnitInterval, listed
 from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.initial.state_point import BETWEEN, refuse_deep
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError

@@ -14,7 +14,8 @@ from scipy.sparse import csr_array
 from fem_mbs.contact.contacts import Contacts, Selection
 from fem_mbs.contact.impact import mobility_by_mass
 from fem_mbs.contact.many import diagonal, free_part
-from fem_mbs.contracts import State, listed
+from fem_mbs.contracts import State
+from fem_mbs.contracts.arguments import listed
 
 SHARES, LEANS = 1e-3, 1e-3
 """Part in free loads of a contact that has one, and what these do to accelerations, over what all friction does."""

@@ -1,7 +1,8 @@
 """What authors of elements, constraints, laws, sensors, blocks and methods implement, and all that they import.
 
 Each class says in its docstring what to define, with shapes and frames; what has a default is optional. Nothing is
-found out by looking for attributes: what an object offers is what its class derives from.
+found out by looking for attributes: what an object offers is what its class derives from. What the engine alone takes
+is in the modules of this package.
 
 ==================  ==============================================  ====================================================
 an author of        derives from                                    and may offer
@@ -32,70 +33,42 @@ Arguments are checked by their annotations (:func:`checked`); a class so checked
 that a file can hold its objects (docs/store.md). :mod:`fem_mbs.testing` holds each of these to its laws.
 """
 
-from fem_mbs.contracts.arguments import LARGEST as LARGEST
-from fem_mbs.contracts.arguments import SMALLEST as SMALLEST
 from fem_mbs.contracts.arguments import Direction as Direction
-from fem_mbs.contracts.arguments import Flags as Flags
-from fem_mbs.contracts.arguments import Index as Index
 from fem_mbs.contracts.arguments import Name as Name
 from fem_mbs.contracts.arguments import NotNegative as NotNegative
 from fem_mbs.contracts.arguments import Path as Path
 from fem_mbs.contracts.arguments import Positive as Positive
 from fem_mbs.contracts.arguments import PositiveInt as PositiveInt
-from fem_mbs.contracts.arguments import RotationLike as RotationLike
 from fem_mbs.contracts.arguments import Seconds as Seconds
-from fem_mbs.contracts.arguments import UnitInterval as UnitInterval
 from fem_mbs.contracts.arguments import Vector3 as Vector3
 from fem_mbs.contracts.arguments import array as array
 from fem_mbs.contracts.arguments import choice as choice
 from fem_mbs.contracts.arguments import direction as direction
 from fem_mbs.contracts.arguments import function as function
-from fem_mbs.contracts.arguments import is_of as is_of
-from fem_mbs.contracts.arguments import is_rotation as is_rotation
-from fem_mbs.contracts.arguments import listed as listed
-from fem_mbs.contracts.arguments import name_of as name_of
 from fem_mbs.contracts.arguments import named_file as named_file
 from fem_mbs.contracts.arguments import number as number
-from fem_mbs.contracts.arguments import one_of as one_of
-from fem_mbs.contracts.arguments import or_function as or_function
 from fem_mbs.contracts.arguments import real as real
 from fem_mbs.contracts.arguments import real_or_complex as real_or_complex
-from fem_mbs.contracts.arguments import shaped as shaped
 from fem_mbs.contracts.arguments import shown as shown
-from fem_mbs.contracts.arguments import symmetric as symmetric
-from fem_mbs.contracts.arguments import text as text
-from fem_mbs.contracts.arguments import truth as truth
 from fem_mbs.contracts.arguments import vector as vector
 from fem_mbs.contracts.arguments import whole_number as whole_number
-from fem_mbs.contracts.arguments import writable as writable
-from fem_mbs.contracts.checked import PartNames as PartNames
 from fem_mbs.contracts.checked import checked as checked
-from fem_mbs.contracts.checked import look_up as look_up
-from fem_mbs.contracts.checked import make as make
 from fem_mbs.contracts.component import Batch as Batch
 from fem_mbs.contracts.component import Component as Component
 from fem_mbs.contracts.component import InternalVariable as InternalVariable
 from fem_mbs.contracts.component import Numbering as Numbering
-from fem_mbs.contracts.component import check_internal_variables as check_internal_variables
-from fem_mbs.contracts.component import consecutive as consecutive
-from fem_mbs.contracts.component import keep_up as keep_up
 from fem_mbs.contracts.component import node_rows as node_rows
 from fem_mbs.contracts.component import own_rows as own_rows
 from fem_mbs.contracts.constraint import Constraint as Constraint
 from fem_mbs.contracts.constraint import ConstraintBatch as ConstraintBatch
 from fem_mbs.contracts.constraint import Coordinate as Coordinate
 from fem_mbs.contracts.constraint import CoordinateBatch as CoordinateBatch
-from fem_mbs.contracts.constraint import ElementOrName as ElementOrName
 from fem_mbs.contracts.constraint import GeometricStiffnessBlocks as GeometricStiffnessBlocks
-from fem_mbs.contracts.constraint import JointOrName as JointOrName
 from fem_mbs.contracts.constraint import Measured as Measured
 from fem_mbs.contracts.constraint import NodeLike as NodeLike
-from fem_mbs.contracts.constraint import NodeOrName as NodeOrName
-from fem_mbs.contracts.constraint import Part as Part
 from fem_mbs.contracts.constraint import Rates as Rates
 from fem_mbs.contracts.constraint import StepEnd as StepEnd
 from fem_mbs.contracts.constraint import continued as continued
-from fem_mbs.contracts.constraint import of_kind as of_kind
 from fem_mbs.contracts.element import Element as Element
 from fem_mbs.contracts.element import ElementBatch as ElementBatch
 from fem_mbs.contracts.element import Energy as Energy
@@ -115,14 +88,12 @@ from fem_mbs.contracts.functions import Jumping as Jumping
 from fem_mbs.contracts.functions import answer as answer
 from fem_mbs.contracts.functions import evaluate as evaluate
 from fem_mbs.contracts.functions import returned as returned
-from fem_mbs.contracts.method import FrozenModel as FrozenModel
 from fem_mbs.contracts.method import Limit as Limit
 from fem_mbs.contracts.method import Method as Method
 from fem_mbs.contracts.method import Nothing as Nothing
 from fem_mbs.contracts.method import Report as Report
 from fem_mbs.contracts.method import Step as Step
 from fem_mbs.contracts.method import StepErrorEstimate as StepErrorEstimate
-from fem_mbs.contracts.method import check_step as check_step
 from fem_mbs.contracts.method import remembered as remembered
 from fem_mbs.contracts.method import unconstrained as unconstrained
 from fem_mbs.contracts.motion import ARRAYS as ARRAYS
@@ -133,15 +104,11 @@ from fem_mbs.contracts.motion import RateSensitivities as RateSensitivities
 from fem_mbs.contracts.motion import Source as Source
 from fem_mbs.contracts.motion import State as State
 from fem_mbs.contracts.motion import none as none
-from fem_mbs.contracts.node import Group as Group
 from fem_mbs.contracts.node import Node as Node
 from fem_mbs.contracts.node import check_node as check_node
-from fem_mbs.contracts.node import give_velocities as give_velocities
 from fem_mbs.contracts.node import lever as lever
 from fem_mbs.contracts.node import move_node as move_node
 from fem_mbs.contracts.node import poses as poses
-from fem_mbs.contracts.node import still_nodes as still_nodes
-from fem_mbs.contracts.node import without_velocity as without_velocity
 from fem_mbs.contracts.picture import Cells as Cells
 from fem_mbs.contracts.picture import Faces as Faces
 from fem_mbs.contracts.picture import Kind as Kind
@@ -150,17 +117,9 @@ from fem_mbs.contracts.picture import Placed as Placed
 from fem_mbs.contracts.picture import Polyline as Polyline
 from fem_mbs.contracts.picture import Shape as Shape
 from fem_mbs.contracts.public import Public as Public
-from fem_mbs.contracts.public import as_of as as_of
-from fem_mbs.contracts.public import attributes_of as attributes_of
-from fem_mbs.contracts.public import changed_since as changed_since
-from fem_mbs.contracts.public import complete as complete
-from fem_mbs.contracts.public import exported as exported
-from fem_mbs.contracts.public import former as former
+from fem_mbs.contracts.public import former
 from fem_mbs.contracts.public import instance as instance
 from fem_mbs.contracts.public import kept as kept
-from fem_mbs.contracts.public import leaves as leaves
-from fem_mbs.contracts.public import moments as moments
-from fem_mbs.contracts.public import same as same
 from fem_mbs.contracts.signal import Combines as Combines
 from fem_mbs.contracts.signal import ControlElement as ControlElement
 from fem_mbs.contracts.signal import Input as Input
@@ -170,15 +129,7 @@ from fem_mbs.contracts.signal import SensorBatch as SensorBatch
 from fem_mbs.contracts.signal import Signal as Signal
 from fem_mbs.contracts.signal import SignalSource as SignalSource
 from fem_mbs.contracts.signal import WiredBatch as WiredBatch
-from fem_mbs.contracts.signal import signal as signal
-from fem_mbs.contracts.signal import sources as sources
-from fem_mbs.contracts.time_law import Constant as Constant
-from fem_mbs.contracts.time_law import Delayed as Delayed
-from fem_mbs.contracts.time_law import Product as Product
-from fem_mbs.contracts.time_law import Sum as Sum
 from fem_mbs.contracts.time_law import TimeLaw as TimeLaw
-from fem_mbs.contracts.time_law import Vector as Vector
-from fem_mbs.contracts.time_law import in_degrees as in_degrees
 from fem_mbs.contracts.unilateral import Gaps as Gaps
 from fem_mbs.contracts.unilateral import UnilateralBatch as UnilateralBatch
 from fem_mbs.contracts.unilateral import carried_variables as carried_variables

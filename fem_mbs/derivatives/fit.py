@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, UnitInterval, checked, choice, real, shown
+from fem_mbs.contracts import Method, PositiveInt, Public, Seconds, checked, choice, real, shown
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.derivatives.goals import Misfit
 from fem_mbs.derivatives.parameters import Build, ParameterSet
 from fem_mbs.derivatives.sensitivities import WAYS, Sensitivities, sensitivities

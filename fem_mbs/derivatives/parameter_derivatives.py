@@ -22,7 +22,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, TimedBatch, WiredBatch, listed
+from fem_mbs.contracts import ElementBatch, Method, Motion, Numbering, TimedBatch, WiredBatch
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.derivatives.parameters import ParameterSet, Variation, alike
 from fem_mbs.derivatives.residual import Instants, of_force
 from fem_mbs.initial.singular import owners_of_branches

@@ -21,23 +21,9 @@ import numpy as np
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.compiled import accelerate
-from fem_mbs.contracts import (
-    Combines,
-    Method,
-    Name,
-    Path,
-    Public,
-    Seconds,
-    Signal,
-    State,
-    checked,
-    number,
-    one_of,
-    shown,
-    signal,
-    text,
-    writable,
-)
+from fem_mbs.contracts import Combines, Method, Name, Path, Public, Seconds, Signal, State, checked, number, shown
+from fem_mbs.contracts.arguments import one_of, text, writable
+from fem_mbs.contracts.signal import signal
 from fem_mbs.elements.laws.table import ExternalInput
 from fem_mbs.errors import LOG, ModelError, needed
 from fem_mbs.initial.state_point import refuse_contacts

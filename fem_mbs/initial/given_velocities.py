@@ -22,7 +22,9 @@ from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Element, ElementBatch, State, checked, give_velocities, listed
+from fem_mbs.contracts import Element, ElementBatch, State, checked
+from fem_mbs.contracts.arguments import listed
+from fem_mbs.contracts.node import give_velocities
 from fem_mbs.errors import LOG
 from fem_mbs.initial.singular import explain_singular
 from fem_mbs.initial.state_point import as_built, check_system, closed

@@ -16,7 +16,8 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Constraint, Element, Motion, listed
+from fem_mbs.contracts import Constraint, Element, Motion
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.errors import LOG, ModelError, SingularSystemError
 from fem_mbs.initial.state_point import by_joint, pace, worst_joint
 from fem_mbs.linear.constrained import Redundant

@@ -12,7 +12,8 @@ import numpy as np
 from scipy.sparse import coo_array, csc_array, diags_array
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Motion, Node, State, WiredBatch, listed
+from fem_mbs.contracts import Motion, Node, State, WiredBatch
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
 from fem_mbs.elements.joints.relative_batch import jump
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError

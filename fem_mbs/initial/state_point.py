@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Component, ElementBatch, Method, Motion, State, listed
+from fem_mbs.contracts import Component, ElementBatch, Method, Motion, State
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG, ModelError, MotionError
 from fem_mbs.system import constraints

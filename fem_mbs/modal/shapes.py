@@ -13,7 +13,9 @@ from typing import Annotated, Any, NoReturn
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Index, NodeOrName, Path, Positive, Public, State, checked, whole_number
+from fem_mbs.contracts import Path, Positive, Public, State, checked, whole_number
+from fem_mbs.contracts.arguments import Index
+from fem_mbs.contracts.constraint import NodeOrName
 from fem_mbs.errors import LOG, ModelError
 from fem_mbs.lie import so3
 from fem_mbs.modal.linear_model import LinearModel

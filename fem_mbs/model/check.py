@@ -20,19 +20,10 @@ from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.nonsmooth_alpha import NonsmoothAlpha
 from fem_mbs.contact.shared_loads import describe, leaning_contacts
-from fem_mbs.contracts import (
-    Constraint,
-    ControlElement,
-    Element,
-    ModelContext,
-    Node,
-    Public,
-    State,
-    WiredBatch,
-    in_degrees,
-    listed,
-    same,
-)
+from fem_mbs.contracts import Constraint, ControlElement, Element, ModelContext, Node, Public, State, WiredBatch
+from fem_mbs.contracts.arguments import listed
+from fem_mbs.contracts.public import same
+from fem_mbs.contracts.time_law import in_degrees
 from fem_mbs.contracts.unilateral import TOUCHING, UnilateralBatch
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.contact import Contact

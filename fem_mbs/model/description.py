@@ -11,32 +11,13 @@ from typing import Annotated, Any, ClassVar, NoReturn, TypeVar, overload
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, read_only
-from fem_mbs.contracts import (
-    Constraint,
-    Element,
-    Group,
-    Name,
-    Node,
-    Part,
-    PartNames,
-    RotationLike,
-    Vector3,
-    array,
-    attributes_of,
-    check_internal_variables,
-    check_node,
-    checked,
-    complete,
-    listed,
-    look_up,
-    make,
-    moments,
-    shown,
-    still_nodes,
-    text,
-    vector,
-    without_velocity,
-)
+from fem_mbs.contracts import Constraint, Element, Name, Node, Vector3, array, check_node, checked, shown, vector
+from fem_mbs.contracts.arguments import RotationLike, listed, text
+from fem_mbs.contracts.checked import PartNames, look_up, make
+from fem_mbs.contracts.component import check_internal_variables
+from fem_mbs.contracts.constraint import Part
+from fem_mbs.contracts.node import Group, still_nodes, without_velocity
+from fem_mbs.contracts.public import attributes_of, complete, moments
 from fem_mbs.errors import ModelError
 
 ENDS = (str, bytes, int, float, complex, np.ndarray, np.generic, type, FunctionType, MethodType, ModuleType)

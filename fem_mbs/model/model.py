@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from fem_mbs.contracts import Flags, Node, NodeLike, Path, checked
+from fem_mbs.contracts import Node, NodeLike, Path, checked
+from fem_mbs.contracts.arguments import Flags
 from fem_mbs.elements.joints.lower_pairs import GeneralJoint
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.initial.assembly import Assembly, assemble

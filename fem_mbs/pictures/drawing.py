@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Kind, Motion, Node, writable
+from fem_mbs.contracts import Kind, Motion, Node
+from fem_mbs.contracts.arguments import writable
 from fem_mbs.elements.shapes import Box
 from fem_mbs.errors import FemMbsError, ModelError, needed
 from fem_mbs.files.scene import Scene, acting_contacts, symbol_size

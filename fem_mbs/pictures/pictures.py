@@ -18,7 +18,8 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number, writable
+from fem_mbs.contracts import Path, Public, State, checked, shown, whole_number
+from fem_mbs.contracts.arguments import writable
 from fem_mbs.errors import LOG, ModelError
 from fem_mbs.pictures.drawing import Drawing, Frame, PyvistaCanvas, need, there_is_a_screen, written
 from fem_mbs.solution.channels import Channel, parse

@@ -15,7 +15,8 @@ from scipy.linalg import orth
 
 from fem_mbs.alpha.generalized_alpha import GeneralizedAlpha
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import Method, Node, Seconds, State, as_of, checked, moments, shown
+from fem_mbs.contracts import Method, Node, Seconds, State, checked, shown
+from fem_mbs.contracts.public import as_of, moments
 from fem_mbs.errors import FemMbsError, ModelError
 from fem_mbs.linear.constrained import Redundant
 from fem_mbs.linear.direct import one_thread

@@ -27,7 +27,8 @@ from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.passed import deep_between, motions_between
 from fem_mbs.contact.shared_loads import describe, leaning_contacts
-from fem_mbs.contracts import Constraint, ElementBatch, State, continued, listed
+from fem_mbs.contracts import Constraint, ElementBatch, State, continued
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.contracts.unilateral import TOUCHING
 from fem_mbs.errors import LOG
 from fem_mbs.initial.singular import owners_of_branches

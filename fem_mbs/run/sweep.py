@@ -23,7 +23,8 @@ from typing import Annotated, Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from fem_mbs.contracts import Path, checked, name_of, shown
+from fem_mbs.contracts import Path, checked, shown
+from fem_mbs.contracts.arguments import name_of
 from fem_mbs.errors import LOG, ModelError, StoreError, progress_bar
 from fem_mbs.linear.direct import one_thread
 

@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step, UnilateralBatch, changed_since, check_step, listed, moments, shown
+from fem_mbs.contracts import Method, State, Step, UnilateralBatch, shown
+from fem_mbs.contracts.arguments import listed
+from fem_mbs.contracts.method import check_step
+from fem_mbs.contracts.public import changed_since, moments
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, Progress, of_library, users_failure
 from fem_mbs.initial.consistent_start import consistent_start, jumped, next_jump, side
 from fem_mbs.initial.singular import explain_failure, explain_singular

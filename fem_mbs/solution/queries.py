@@ -13,23 +13,19 @@ from fem_mbs.contracts import (
     Combines,
     Constraint,
     Element,
-    ElementOrName,
-    JointOrName,
     Method,
     Motion,
     Node,
-    NodeOrName,
     Public,
     SectionForces,
     State,
     checked,
     choice,
-    listed,
-    of_kind,
     shown,
-    text,
     vector,
 )
+from fem_mbs.contracts.arguments import listed, text
+from fem_mbs.contracts.constraint import ElementOrName, JointOrName, NodeOrName, of_kind
 from fem_mbs.contracts.public import COMPLETE
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.elements.flexible.recovery import LargestStress, Recovered

@@ -11,20 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    ARRAYS,
-    Constraint,
-    Method,
-    Path,
-    Positive,
-    State,
-    changed_since,
-    checked,
-    leaves,
-    listed,
-    named_file,
-    shown,
-)
+from fem_mbs.contracts import ARRAYS, Constraint, Method, Path, Positive, State, checked, named_file, shown
+from fem_mbs.contracts.arguments import listed
+from fem_mbs.contracts.public import changed_since, leaves
 from fem_mbs.errors import ModelError, StoreError, needed
 from fem_mbs.files import paraview
 from fem_mbs.files.store.description import difference

@@ -19,18 +19,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, BoolArray, ComplexArray
-from fem_mbs.contracts import (
-    Direction,
-    NodeOrName,
-    Path,
-    Positive,
-    PositiveInt,
-    Public,
-    State,
-    checked,
-    named_file,
-    shaped,
-)
+from fem_mbs.contracts import Direction, Path, Positive, PositiveInt, Public, State, checked, named_file
+from fem_mbs.contracts.arguments import shaped
+from fem_mbs.contracts.constraint import NodeOrName
 from fem_mbs.errors import LOG, ModelError
 from fem_mbs.modal.floquet import FloquetModes, floquet_modes
 from fem_mbs.modal.linear_model import LinearModel, linear_equations

@@ -18,7 +18,8 @@ from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Report, State, listed
+from fem_mbs.contracts import Report, State
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError
 from fem_mbs.initial.singular import moved_most, passed_kinks, shown_residuals, worst_equations
 from fem_mbs.linear.direct import Solve

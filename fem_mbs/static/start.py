@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fem_mbs.contracts import State, listed
+from fem_mbs.contracts import State
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.errors import LOG, ConvergenceError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.singular import describe_singular, moved_most, worst_equations
 from fem_mbs.modal.steady_axes import turning_speeds

@@ -18,7 +18,8 @@ import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
 from fem_mbs.contracts import Direction as Axis
-from fem_mbs.contracts import Element, Motion, Node, NodeOrName, Report, State, Vector3, checked, of_kind
+from fem_mbs.contracts import Element, Motion, Node, Report, State, Vector3, checked
+from fem_mbs.contracts.constraint import NodeOrName, of_kind
 from fem_mbs.errors import LOG, ConvergenceError, FemMbsError, LawError, ModelError, SingularSystemError
 from fem_mbs.initial.state_point import check_system, refuse_contacts
 from fem_mbs.modal.linear_model import linear_equations

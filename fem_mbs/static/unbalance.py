@@ -11,7 +11,8 @@ from scipy.sparse import block_array, csc_array
 from scipy.sparse.linalg import splu
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import Direction, Element, ElementOrName, NodeOrName, Public, checked, of_kind, real, shown
+from fem_mbs.contracts import Direction, Element, Public, checked, real, shown
+from fem_mbs.contracts.constraint import ElementOrName, NodeOrName, of_kind
 from fem_mbs.errors import ModelError, SingularSystemError
 from fem_mbs.initial.redundant import independent
 from fem_mbs.modal.linear_model import LinearModel

@@ -17,22 +17,11 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Constraint,
-    ConstraintBatch,
-    Element,
-    ElementBatch,
-    Node,
-    Numbering,
-    Part,
-    Source,
-    as_of,
-    consecutive,
-    keep_up,
-    look_up,
-    moments,
-    of_kind,
-)
+from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Node, Numbering, Source
+from fem_mbs.contracts.checked import look_up
+from fem_mbs.contracts.component import consecutive, keep_up
+from fem_mbs.contracts.constraint import Part, of_kind
+from fem_mbs.contracts.public import as_of, moments
 from fem_mbs.errors import ModelError
 from fem_mbs.linear.constrained import LEVELS, GGLMatrix, LeastNormSolver, Redundant, ThreeLevelKKT
 from fem_mbs.linear.solvers import LinearSolver, make_solver

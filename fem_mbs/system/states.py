@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, read_only
-from fem_mbs.contracts import ARRAYS, LARGEST, Source, State, instance, number, real
+from fem_mbs.contracts import ARRAYS, Source, State, instance, number, real
+from fem_mbs.contracts.arguments import LARGEST
 from fem_mbs.errors import ModelError
 from fem_mbs.system.layout import Layout
 

@@ -19,7 +19,6 @@ from fem_mbs.contracts import (
     ConstraintBatch,
     ElementBatch,
     Energy,
-    FrozenModel,
     Motion,
     SensorBatch,
     State,
@@ -27,6 +26,7 @@ from fem_mbs.contracts import (
     WiredBatch,
     checked,
 )
+from fem_mbs.contracts.method import FrozenModel
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.constrained import LeastNormSolver, Projection
 from fem_mbs.linear.solvers import sums

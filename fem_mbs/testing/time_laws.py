@@ -9,7 +9,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, checked, evaluate, name_of, real, shaped
+from fem_mbs.contracts import Differentiable, Jumping, TimeLaw, checked, evaluate, real
+from fem_mbs.contracts.arguments import name_of, shaped
 from fem_mbs.elements.laws.table import Table
 from fem_mbs.errors import FemMbsError
 from fem_mbs.testing.differences import ContractError, DoesNotApplyError, LawReport, derivative, hold, laws, near

@@ -19,7 +19,8 @@ import fem_mbs as mbs
 import fem_mbs.contracts
 import fem_mbs.elements
 import fem_mbs.testing
-from fem_mbs.contracts import LARGEST, Constraint, Element, Event
+from fem_mbs.contracts import Constraint, Element, Event
+from fem_mbs.contracts.arguments import LARGEST
 from fem_mbs.contracts.checked import Deferred, hints_of
 
 RECORDS = {

@@ -27,7 +27,7 @@ import studies
 from threadpoolctl import threadpool_limits
 
 import fem_mbs as mbs
-from fem_mbs.contracts import moments
+from fem_mbs.contracts.public import moments
 from fem_mbs.elements import Beam, BeamSection, LowPass, NodeSensor, SpringDamper
 from fem_mbs.run.sweep import VARIABLES
 

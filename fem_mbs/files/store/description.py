@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, attributes_of, check_node, move_node
+from fem_mbs.contracts import Constraint, ControlElement, Element, Node, Public, check_node, move_node
+from fem_mbs.contracts.public import attributes_of
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import FemMbsError, LawError, ModelError, of_library
 from fem_mbs.files.store.values import Reader, Writer, packed

@@ -12,7 +12,8 @@ from pathlib import Path as FilePath
 from types import MappingProxyType
 
 from fem_mbs.compiled import accelerate
-from fem_mbs.contracts import EventLike, Method, Path, State, checked, listed
+from fem_mbs.contracts import EventLike, Method, Path, State, checked
+from fem_mbs.contracts.arguments import listed
 from fem_mbs.errors import LOG, ModelError, StoreError, progress_bar
 from fem_mbs.files.store.database import Database, guarded, new_file
 from fem_mbs.files.store.run_file import RunFile

@@ -22,21 +22,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    ARRAYS,
-    Constraint,
-    Element,
-    Method,
-    Node,
-    Public,
-    Shape,
-    State,
-    TimeLaw,
-    is_of,
-    is_rotation,
-    name_of,
-    shown,
-)
+from fem_mbs.contracts import ARRAYS, Constraint, Element, Method, Node, Public, Shape, State, TimeLaw, shown
+from fem_mbs.contracts.arguments import is_of, is_rotation, name_of
 from fem_mbs.elements.beams.section import BeamSection
 from fem_mbs.elements.flexible.reduction import Reduction
 from fem_mbs.errors import ModelError

@@ -23,7 +23,8 @@ from fem_mbs.alpha.simplified_matrices import ENTRIES
 from fem_mbs.alpha.starting_values import before_the_start, resolved
 from fem_mbs.alpha.step import Correction, Linearization, StepEquations, StepSolution, Unknowns
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import Method, State, Step, UnitInterval, checked, choice
+from fem_mbs.contracts import Method, State, Step, checked, choice
+from fem_mbs.contracts.arguments import UnitInterval
 from fem_mbs.initial.consistent_start import constraint_correction
 from fem_mbs.lie.parametrization import COORDINATES, RotationCoordinates, TaitBryan
 from fem_mbs.methods.comparison.classical_runge_kutta import (

@@ -15,7 +15,8 @@ from fem_mbs.alpha.generalized_alpha import FORMULATIONS, STARTS, GeneralizedAlp
 from fem_mbs.alpha.newmark import Parameters  # noqa: F401
 from fem_mbs.alpha.step import Scheme
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import UnitInterval, checked, choice  # noqa: F401
+from fem_mbs.contracts import checked, choice  # noqa: F401
+from fem_mbs.contracts.arguments import UnitInterval  # noqa: F401
 from fem_mbs.lie import se3
 from fem_mbs.lie.parametrization import PARAMETRIZATIONS, Parametrization, Tangents, local_exp, tangents
 from fem_mbs.newton import Newton  # noqa: F401
