@@ -16,7 +16,7 @@ from fem_mbs.contact.complementarity import projected
 from fem_mbs.contact.contacts import contacts_of
 from fem_mbs.contact.equations import ContactEquations, ContactLinearization, relative_force
 from fem_mbs.contact.memory import Standing
-from fem_mbs.contact.smooth import in_touch, part_of, smooth_part
+from fem_mbs.contact.smooth import in_touch, part_of, smooth_part, touched_by
 from fem_mbs.contact.touching import touching_of
 from fem_mbs.contact.watch import hits
 from fem_mbs.contracts.unilateral import IMPULSES, WORK
@@ -328,3 +328,20 @@ def test_gaps_of_errors_are_no_speeds_however_short_the_step(h: float) -> None:
     assert after is not None
     np.testing.assert_allclose(after.values[0, -6:-3], [0.0, 1e-6, 0.0], rtol=0, atol=1e-10)
     np.testing.assert_allclose(after.values[1, -6:-3], 0.0, rtol=0, atol=1e-7)
+
+
+def test_a_part_of_other_contacts_tells_nothing_of_where_to_begin() -> None:
+    """One that began with one of two balls that rest is made anew with both, and then a shorter one is asked for."""
+    model, method, h = mbs.Model(gravity=(0, 0, -9.81)), mbs.NonsmoothAlpha(), 0.01
+    for x in (0.0, 1.0):
+        ball = model.add_node((x, 0, 0.1), velocity=(0.3, 0, 0))
+        model.add(RigidBody(ball, 1.0, [0.004] * 3))
+        model.add(Contact(model.ground, ball, Plane(), Ball(0.1), friction=0.3))
+    system = mbs.System(model)
+    contacts, state = contacts_of(system), method.settle(system, consistent_start(system))
+    step = method.step(system, state, h, method.init(system, state, h))
+    point = Standing(step.state, touched_by(step.memory, np.array([True, False])))
+    near = part_of(contacts, method.smooth_method, point, h)
+    assert near.point.memory.touches.all()
+    shorter, alone = (part_of(contacts, method.smooth_method, point, 0.5 * h, own) for own in (near, None))
+    np.testing.assert_array_equal(shorter.point.state.v, alone.point.state.v)
