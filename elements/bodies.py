@@ -18,26 +18,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    Energy,
-    InternalVariable,
-    ModelContext,
-    Motion,
-    Node,
-    NodeLike,
-    Numbering,
-    Placed,
-    Positive,
-    RateSensitivities,
-    Shape,
-    Vector3,
-    array,
-    checked,
-)
-from fem_mbs.contracts.arguments import SMALLEST, shaped, symmetric
-from fem_mbs.contracts.component import consecutive
+from fem_mbs.contracts import Element, ElementBatch, Energy, ModelContext, Node, NodeLike, Placed, Shape, checked
+from fem_mbs.contracts.arguments import SMALLEST, Positive, Vector3, array, shaped, symmetric
+from fem_mbs.contracts.component import InternalVariable, Numbering, consecutive
+from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.elements.flexible.flexible_body import ReducedBody
 from fem_mbs.elements.flexible.reduction import Reduction, given_shapes
 from fem_mbs.elements.shapes import Ball, Ellipsoid, Solid, inertia_ellipsoid

@@ -10,25 +10,9 @@ from typing import Annotated
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    ModelContext,
-    Name,
-    Node,
-    NodeLike,
-    Numbering,
-    Picture,
-    PositiveInt,
-    SectionForces,
-    Vector3,
-    check_node,
-    checked,
-    choice,
-    poses,
-    shown,
-    vector,
-)
+from fem_mbs.contracts import Element, ElementBatch, ModelContext, NodeLike, Numbering, Picture, SectionForces, checked
+from fem_mbs.contracts.arguments import Name, PositiveInt, Vector3, choice, shown, vector
+from fem_mbs.contracts.node import Node, check_node, poses
 from fem_mbs.elements.beams.curve_strain import LOBATTO, gauss, node_shares
 from fem_mbs.elements.beams.geometry import NO_LENGTH, YAxis, cells_of, higher_order_frames, section_frames
 from fem_mbs.elements.beams.higher_order import BeamCurve, HigherOrderBatch

@@ -20,27 +20,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    ByVelocity,
-    Element,
-    ElementBatch,
-    GivenValues,
-    LoadBatch,
-    Motion,
-    NodeLike,
-    NotNegative,
-    Numbering,
-    Positive,
-    answer,
-    array,
-    checked,
-    function,
-    number,
-    poses,
-    shown,
-    vector,
-)
-from fem_mbs.contracts.arguments import or_function
+from fem_mbs.contracts import Element, ElementBatch, LoadBatch, Motion, NodeLike, Numbering, checked, poses
+from fem_mbs.contracts.arguments import NotNegative, Positive, array, function, number, or_function, shown, vector
+from fem_mbs.contracts.functions import ByVelocity, GivenValues, answer
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.curve_strain import gauss, lagrange
 from fem_mbs.elements.beams.inertia import elements_of

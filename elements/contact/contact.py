@@ -10,21 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Element,
-    Gaps,
-    Motion,
-    NodeLike,
-    NotNegative,
-    Numbering,
-    Placed,
-    Positive,
-    Shape,
-    UnilateralBatch,
-    carried_variables,
-    checked,
-)
-from fem_mbs.contracts.arguments import UnitInterval
+from fem_mbs.contracts import Element, Gaps, Motion, NodeLike, Numbering, UnilateralBatch, carried_variables, checked
+from fem_mbs.contracts.arguments import NotNegative, Positive, UnitInterval
+from fem_mbs.contracts.picture import Placed, Shape
 from fem_mbs.elements.contact.boxes import boxes
 from fem_mbs.elements.contact.pairs import NearestBatch, Pairs, picked, stacked
 from fem_mbs.elements.contact.shapes import Bush, Plane, pair_of, reach

@@ -16,21 +16,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray, places_in
-from fem_mbs.contracts import (
-    InternalVariable,
-    Motion,
-    Node,
-    NotNegative,
-    Numbering,
-    Placed,
-    Shape,
-    UnilateralBatch,
-    checked,
-    own_rows,
-    shown,
-)
-from fem_mbs.contracts.arguments import UnitInterval
-from fem_mbs.contracts.unilateral import CARRIED, FORCES, TIME, WORK, carried_variables
+from fem_mbs.contracts import InternalVariable, Motion, Node, Numbering, Placed, Shape, checked, own_rows
+from fem_mbs.contracts.arguments import NotNegative, UnitInterval, shown
+from fem_mbs.contracts.unilateral import CARRIED, FORCES, TIME, WORK, UnilateralBatch, carried_variables
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.beam_contact import BeamContact

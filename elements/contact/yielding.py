@@ -19,18 +19,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import (
-    ElementBatch,
-    Energy,
-    InternalVariable,
-    Motion,
-    Numbering,
-    Positive,
-    checked,
-    node_rows,
-    number,
-    own_rows,
-)
+from fem_mbs.contracts import ElementBatch, Energy, InternalVariable, Motion, Numbering, checked, node_rows, own_rows
+from fem_mbs.contracts.arguments import Positive, number
 from fem_mbs.elements.beams.section import Poisson
 from fem_mbs.elements.contact.pairs import NearestBatch, PairPlace, every
 from fem_mbs.elements.contact.tubes import TubePlace

@@ -12,18 +12,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Direction,
-    Input,
-    Measured,
-    ModelContext,
-    Motion,
-    NodeLike,
-    Numbering,
-    Vector3,
-    WiredBatch,
-    checked,
-)
+from fem_mbs.contracts import Input, Measured, ModelContext, Motion, NodeLike, Numbering, WiredBatch, checked
+from fem_mbs.contracts.arguments import Direction, Vector3
 from fem_mbs.contracts.signal import sources
 from fem_mbs.elements.control.controllers import PID
 from fem_mbs.elements.control.sensors import JointSensor

@@ -16,23 +16,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    ControlElement,
-    Inputs,
-    InternalVariable,
-    Motion,
-    NotNegative,
-    Numbering,
-    PositiveInt,
-    Seconds,
-    SmallChange,
-    WiredBatch,
-    answer,
-    array,
-    checked,
-    function,
-)
-from fem_mbs.contracts.arguments import LARGEST
+from fem_mbs.contracts import ControlElement, Inputs, Motion, SmallChange, WiredBatch, answer, checked
+from fem_mbs.contracts.arguments import LARGEST, NotNegative, PositiveInt, Seconds, array, function
+from fem_mbs.contracts.component import InternalVariable, Numbering
 from fem_mbs.elements.control.controllers import check_matrices, initial_values, named_outputs, named_states, of_scipy
 from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.errors import LawError, ModelError

@@ -13,25 +13,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    ControlElement,
-    Input,
-    Inputs,
-    InternalVariable,
-    ModelContext,
-    Motion,
-    Numbering,
-    Positive,
-    Signal,
-    SmallChange,
-    WiredBatch,
-    array,
-    checked,
-    number,
-    real,
-    shown,
-)
-from fem_mbs.contracts.arguments import SMALLEST, is_of
+from fem_mbs.contracts import ControlElement, Input, Inputs, ModelContext, Motion, Signal, SmallChange, WiredBatch
+from fem_mbs.contracts.arguments import SMALLEST, Positive, array, is_of, number, real, shown
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.component import InternalVariable, Numbering
 from fem_mbs.errors import ModelError
 
 Quadruple = tuple[Array, Array, Array, Array]

@@ -15,27 +15,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Constraint,
-    Direction,
-    Measured,
-    Motion,
-    Node,
-    NodeLike,
-    Numbering,
-    Picture,
-    Sensor,
-    SensorBatch,
-    Vector3,
-    answer,
-    checked,
-    choice,
-    continued,
-    function,
-    lever,
-    shown,
-)
-from fem_mbs.contracts.arguments import LARGEST
+from fem_mbs.contracts import Motion, Node, Numbering, Picture, Sensor, SensorBatch, answer, checked, lever
+from fem_mbs.contracts.arguments import LARGEST, Direction, Vector3, choice, function, shown
+from fem_mbs.contracts.constraint import Constraint, Measured, NodeLike, continued
 from fem_mbs.elements.forces.coordinate_law import ANGLE, CoordinateElement, JointLike
 from fem_mbs.elements.forces.line import LineElement
 from fem_mbs.elements.forces.loads import Frame

@@ -15,25 +15,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    Energy,
-    InternalVariable,
-    ModelContext,
-    Motion,
-    Name,
-    Node,
-    NodeLike,
-    Numbering,
-    Picture,
-    RateSensitivities,
-    Vector3,
-    checked,
-    shown,
-    so3,
-)
-from fem_mbs.contracts.arguments import RotationLike
+from fem_mbs.contracts import Element, ElementBatch, Energy, ModelContext, Node, NodeLike, Picture, checked, so3
+from fem_mbs.contracts.arguments import Name, RotationLike, Vector3, shown
+from fem_mbs.contracts.component import InternalVariable, Numbering
+from fem_mbs.contracts.motion import Motion, RateSensitivities
 from fem_mbs.elements.flexible.floating_frame import Attachments, FloatingFrame, FrameRates
 from fem_mbs.elements.flexible.inertia import LinearField, Moved, turned_amplitudes
 from fem_mbs.elements.flexible.recovery import BodyPicture, Recovered

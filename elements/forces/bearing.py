@@ -28,21 +28,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Direction,
-    Element,
-    ElementBatch,
-    Energy,
-    Motion,
-    NodeLike,
-    Positive,
-    Vector3,
-    answer,
-    checked,
-    real,
-    shown,
-)
-from fem_mbs.contracts.arguments import shaped
+from fem_mbs.contracts import Element, ElementBatch, Energy, Motion, NodeLike, answer, checked
+from fem_mbs.contracts.arguments import Direction, Positive, Vector3, real, shaped, shown
 from fem_mbs.elements.forces.bushing import BushingBatch, frames_on
 from fem_mbs.elements.forces.user_laws import slope
 from fem_mbs.elements.joints.frames import Frames, axes_in

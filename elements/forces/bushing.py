@@ -15,23 +15,9 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    Energy,
-    ModelContext,
-    Motion,
-    Node,
-    NodeLike,
-    Numbering,
-    Vector3,
-    checked,
-    lever,
-    number,
-    real,
-    shown,
-)
-from fem_mbs.contracts.arguments import RotationLike, symmetric
+from fem_mbs.contracts import Element, ElementBatch, Energy, ModelContext, Motion, Node, NodeLike, Numbering, lever
+from fem_mbs.contracts.arguments import RotationLike, Vector3, number, real, shown, symmetric
+from fem_mbs.contracts.checked import checked
 from fem_mbs.elements.joints.frames import Frames, adjoint_inverse, gradients, nodal, relative, two_nodes
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import se3

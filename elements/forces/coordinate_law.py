@@ -12,23 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlia
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Constraint,
-    CoordinateBatch,
-    Element,
-    ElementBatch,
-    InternalVariable,
-    Measured,
-    ModelContext,
-    Motion,
-    Numbering,
-    SmallChange,
-    checked,
-    continued,
-    instance,
-    own_rows,
-    shown,
-)
+from fem_mbs.contracts import Element, ElementBatch, ModelContext, Motion, SmallChange, checked, instance, shown
+from fem_mbs.contracts.component import InternalVariable, Numbering, own_rows
+from fem_mbs.contracts.constraint import Constraint, CoordinateBatch, Measured, continued
 from fem_mbs.contracts.time_law import in_degrees
 from fem_mbs.errors import MissingMethodError, ModelError
 

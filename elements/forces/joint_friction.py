@@ -18,19 +18,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray
-from fem_mbs.contracts import (
-    Constraint,
-    ElementBatch,
-    Energy,
-    InternalVariable,
-    ModelContext,
-    Motion,
-    NotNegative,
-    Numbering,
-    Positive,
-    SmallChange,
-    checked,
-)
+from fem_mbs.contracts import Constraint, ElementBatch, Energy, ModelContext, Motion, SmallChange, checked
+from fem_mbs.contracts.arguments import NotNegative, Positive
+from fem_mbs.contracts.component import InternalVariable, Numbering
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.joints.relative import ROTATIONS, TRANSLATIONS
 from fem_mbs.errors import MissingMethodError, ModelError

@@ -15,24 +15,10 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import (
-    Cells,
-    CoordinateBatch,
-    Element,
-    Kind,
-    Measured,
-    ModelContext,
-    Motion,
-    Node,
-    NodeLike,
-    Numbering,
-    Picture,
-    Polyline,
-    Vector3,
-    checked,
-    lever,
-    node_rows,
-)
+from fem_mbs.contracts import CoordinateBatch, Element, Measured, ModelContext, Motion, Node, NodeLike, checked, lever
+from fem_mbs.contracts.arguments import Vector3
+from fem_mbs.contracts.component import Numbering, node_rows
+from fem_mbs.contracts.picture import Cells, Kind, Picture, Polyline
 from fem_mbs.elements.forces.coordinate_law import CoordinateLawBatch
 from fem_mbs.elements.joints.frames import OnPoints, two_nodes
 from fem_mbs.elements.shapes import circle, tube

@@ -17,24 +17,10 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    Energy,
-    GivenValues,
-    LoadBatch,
-    Motion,
-    Node,
-    NodeLike,
-    Numbering,
-    Vector3,
-    checked,
-    choice,
-    lever,
-    poses,
-    vector,
-)
-from fem_mbs.contracts.arguments import or_function
+from fem_mbs.contracts import Element, ElementBatch, Energy, LoadBatch, Motion, Node, NodeLike, Numbering, lever, poses
+from fem_mbs.contracts.arguments import Vector3, choice, or_function, vector
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.functions import GivenValues
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3

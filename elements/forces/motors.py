@@ -14,17 +14,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    GivenValues,
-    InternalVariable,
-    NotNegative,
-    Numbering,
-    Positive,
-    TimedBatch,
-    checked,
-    number,
-)
-from fem_mbs.contracts.arguments import or_function
+from fem_mbs.contracts import GivenValues, InternalVariable, Numbering, TimedBatch, checked
+from fem_mbs.contracts.arguments import NotNegative, Positive, number, or_function
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 
 OverTime = Annotated[float | Callable[[float], float], partial(or_function, number)]

@@ -14,18 +14,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    ElementBatch,
-    Energy,
-    InternalVariable,
-    Motion,
-    NodeLike,
-    NotNegative,
-    Numbering,
-    Positive,
-    Vector3,
-    checked,
-)
+from fem_mbs.contracts import ElementBatch, Energy, InternalVariable, Motion, NodeLike, Numbering, checked
+from fem_mbs.contracts.arguments import NotNegative, Positive, Vector3
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.line import LineBatch, LineElement
 from fem_mbs.elements.forces.user_laws import PullLaw, UserLawBatch

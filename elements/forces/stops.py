@@ -12,22 +12,9 @@ from math import inf, pi
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Energy,
-    Gaps,
-    GivenValues,
-    Motion,
-    NotNegative,
-    Numbering,
-    Positive,
-    TimedBatch,
-    UnilateralBatch,
-    carried_variables,
-    checked,
-    continued,
-)
-from fem_mbs.contracts.arguments import UnitInterval
-from fem_mbs.contracts.unilateral import FORCES
+from fem_mbs.contracts import Energy, GivenValues, Motion, Numbering, TimedBatch, checked, continued
+from fem_mbs.contracts.arguments import NotNegative, Positive, UnitInterval
+from fem_mbs.contracts.unilateral import FORCES, Gaps, UnilateralBatch, carried_variables
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.motors import OverTime
 from fem_mbs.elements.joints.relative import RelativeJoint

@@ -16,21 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    ByCoordinate,
-    ByLength,
-    ByRate,
-    BySpeed,
-    InternalVariable,
-    NodeLike,
-    Numbering,
-    Positive,
-    SmallChange,
-    Vector3,
-    answer,
-    checked,
-    function,
-)
+from fem_mbs.contracts import InternalVariable, NodeLike, Numbering, Positive, SmallChange, Vector3, checked, function
+from fem_mbs.contracts.functions import ByCoordinate, ByLength, ByRate, BySpeed, answer
 from fem_mbs.elements.forces.coordinate_law import Acting, CoordinateElement, CoordinateLawBatch, JointLike, Law
 from fem_mbs.elements.forces.line import LineElement
 from fem_mbs.errors import LawError

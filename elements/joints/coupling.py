@@ -13,20 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Constraint,
-    ConstraintBatch,
-    CoordinateBatch,
-    GivenValues,
-    InternalVariable,
-    Measured,
-    Motion,
-    Numbering,
-    Rates,
-    checked,
-    continued,
-    shown,
-)
+from fem_mbs.contracts import GivenValues, InternalVariable, Motion, Numbering, checked, shown
+from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, CoordinateBatch, Measured, Rates, continued
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
 from fem_mbs.elements.joints.relative_batch import Drive, check_begins
 from fem_mbs.errors import ModelError

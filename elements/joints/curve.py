@@ -15,18 +15,8 @@ from typing import Annotated
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
-from fem_mbs.contracts import (
-    Coordinate,
-    InternalVariable,
-    Node,
-    NodeLike,
-    Numbering,
-    StepEnd,
-    Vector3,
-    array,
-    checked,
-    lever,
-)
+from fem_mbs.contracts import Coordinate, InternalVariable, Node, NodeLike, Numbering, StepEnd, checked, lever
+from fem_mbs.contracts.arguments import Vector3, array
 from fem_mbs.elements.beams.curve_strain import gauss
 from fem_mbs.elements.beams.track import nearest_place
 from fem_mbs.elements.joints.coordinates import TrackJoint, consistent_rates

@@ -10,26 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Constraint,
-    Coordinate,
-    CoordinateBatch,
-    Element,
-    Gaps,
-    Kind,
-    Motion,
-    NodeLike,
-    Numbering,
-    Picture,
-    Positive,
-    UnilateralBatch,
-    Vector3,
-    carried_variables,
-    checked,
-    lever,
-    node_rows,
-)
-from fem_mbs.contracts.arguments import UnitInterval
+from fem_mbs.contracts import Constraint, Coordinate, CoordinateBatch, Element, Kind, Motion, NodeLike, Picture, lever
+from fem_mbs.contracts.arguments import Positive, UnitInterval, Vector3
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.component import Numbering, node_rows
+from fem_mbs.contracts.unilateral import Gaps, UnilateralBatch, carried_variables
 from fem_mbs.elements.forces.line import LineLengths, bar
 from fem_mbs.elements.joints.coupling import CoordinateConstraint, CouplingBatch, Imposed, Term
 from fem_mbs.elements.joints.frames import OnPoints, two_nodes

@@ -14,24 +14,10 @@ from typing import NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Constraint,
-    ConstraintBatch,
-    Coordinate,
-    CoordinateBatch,
-    Kind,
-    Node,
-    NodeLike,
-    Numbering,
-    Picture,
-    Placed,
-    Shape,
-    Vector3,
-    checked,
-    lever,
-    shown,
-)
-from fem_mbs.contracts.arguments import RotationLike
+from fem_mbs.contracts import Constraint, ConstraintBatch, Coordinate, CoordinateBatch, Node, NodeLike, Numbering, lever
+from fem_mbs.contracts.arguments import RotationLike, Vector3, shown
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.picture import Kind, Picture, Placed, Shape
 from fem_mbs.elements.forces.line import bar
 from fem_mbs.elements.joints.coordinates import (
     AXES,

@@ -24,18 +24,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import (
-    Constraint,
-    ConstraintBatch,
-    GivenValues,
-    Motion,
-    Numbering,
-    Rates,
-    StepEnd,
-    evaluate,
-    function,
-)
-from fem_mbs.contracts.component import consecutive
+from fem_mbs.contracts import Constraint, ConstraintBatch, GivenValues, Motion, Rates, StepEnd, evaluate, function
+from fem_mbs.contracts.component import Numbering, consecutive
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
 

@@ -17,19 +17,8 @@ from functools import partial
 import numpy as np
 
 from fem_mbs.arrays import Array
-from fem_mbs.contracts import (
-    Constraint,
-    Coordinate,
-    CoordinateBatch,
-    Direction,
-    NodeLike,
-    Numbering,
-    Placed,
-    Positive,
-    Vector3,
-    checked,
-    lever,
-)
+from fem_mbs.contracts import Constraint, Coordinate, CoordinateBatch, NodeLike, Numbering, Placed, checked, lever
+from fem_mbs.contracts.arguments import Direction, Positive, Vector3
 from fem_mbs.elements.joints.coordinates import (
     JointCoordinates,
     JointFrame,

@@ -15,21 +15,8 @@ from typing import TypeAlias
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    ConstraintBatch,
-    Coordinate,
-    GeometricStiffnessBlocks,
-    InternalVariable,
-    Motion,
-    Node,
-    NodeLike,
-    Numbering,
-    StepEnd,
-    Vector3,
-    checked,
-    lever,
-    poses,
-)
+from fem_mbs.contracts import InternalVariable, Motion, Node, Numbering, Vector3, checked, lever, poses
+from fem_mbs.contracts.constraint import ConstraintBatch, Coordinate, GeometricStiffnessBlocks, NodeLike, StepEnd
 from fem_mbs.elements.beams.beam import Beam
 from fem_mbs.elements.beams.track import BeamTracks, Sections, nearest, refuse_corners
 from fem_mbs.elements.joints.coordinates import (

@@ -9,28 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray
-from fem_mbs.contracts import (
-    Direction,
-    Element,
-    ElementBatch,
-    ModelContext,
-    Name,
-    Node,
-    NodeLike,
-    Numbering,
-    Picture,
-    Vector3,
-    check_node,
-    checked,
-    choice,
-    number,
-    poses,
-    returned,
-    shown,
-    vector,
-    whole_number,
-)
-from fem_mbs.contracts.arguments import truth
+from fem_mbs.contracts import Element, ElementBatch, ModelContext, NodeLike, Numbering, Picture, checked, returned
+from fem_mbs.contracts.arguments import Direction, Name, Vector3, choice, number, shown, truth, vector, whole_number
+from fem_mbs.contracts.node import Node, check_node, poses
 from fem_mbs.elements.beams.curve_strain import RelativeCoordinates
 from fem_mbs.elements.beams.geometry import directions_at
 from fem_mbs.elements.shells.batch import ShellBatch, share

@@ -21,18 +21,8 @@ from scipy.integrate import solve_ivp
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.benchmarks.case import case, known, rows
-from fem_mbs.contracts import (
-    Element,
-    ElementBatch,
-    Energy,
-    Gaps,
-    Motion,
-    Node,
-    Numbering,
-    UnilateralBatch,
-    carried_variables,
-    node_rows,
-)
+from fem_mbs.contracts import Element, ElementBatch, Energy, Gaps, Motion, Node, UnilateralBatch, carried_variables
+from fem_mbs.contracts.component import Numbering, node_rows
 from fem_mbs.elements import (
     Ball,
     Beam,

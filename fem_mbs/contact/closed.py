@@ -14,17 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Constraint,
-    ConstraintBatch,
-    Element,
-    ElementBatch,
-    Gaps,
-    Motion,
-    Numbering,
-    UnilateralBatch,
-    node_rows,
-)
+from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Gaps, Motion, UnilateralBatch
+from fem_mbs.contracts.component import Numbering, node_rows
 from fem_mbs.system.system import System
 
 OPEN, STICKS, SLIDES = 0, 1, 2

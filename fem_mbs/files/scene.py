@@ -9,19 +9,8 @@ from typing import Any
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
-from fem_mbs.contracts import (
-    Cells,
-    Constraint,
-    ConstraintBatch,
-    Element,
-    Faces,
-    Kind,
-    Motion,
-    Picture,
-    Placed,
-    array,
-    shown,
-)
+from fem_mbs.contracts import Cells, Constraint, ConstraintBatch, Element, Faces, Kind, Motion, Picture, Placed
+from fem_mbs.contracts.arguments import array, shown
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.errors import ModelError
 from fem_mbs.solution.balance import reactions

@@ -9,22 +9,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray, read_only
-from fem_mbs.contracts import (
-    Combines,
-    Constraint,
-    Element,
-    Method,
-    Motion,
-    Node,
-    Public,
-    SectionForces,
-    State,
-    checked,
-    choice,
-    shown,
-    vector,
-)
-from fem_mbs.contracts.arguments import listed, text
+from fem_mbs.contracts import Combines, Constraint, Element, Method, Motion, Node, Public, SectionForces, State, checked
+from fem_mbs.contracts.arguments import choice, listed, shown, text, vector
 from fem_mbs.contracts.constraint import ElementOrName, JointOrName, NodeOrName, of_kind
 from fem_mbs.contracts.public import COMPLETE
 from fem_mbs.elements.flexible.flexible_body import FlexibleBody

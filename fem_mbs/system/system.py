@@ -14,19 +14,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from fem_mbs.arrays import Array, BoolArray, IntArray, ReadOnly
-from fem_mbs.contracts import (
-    ARRAYS,
-    ConstraintBatch,
-    ElementBatch,
-    Energy,
-    Motion,
-    SensorBatch,
-    State,
-    StepEnd,
-    WiredBatch,
-    checked,
-)
+from fem_mbs.contracts import ConstraintBatch, ElementBatch, Energy, SensorBatch, StepEnd, WiredBatch, checked
 from fem_mbs.contracts.method import FrozenModel
+from fem_mbs.contracts.motion import ARRAYS, Motion, State
 from fem_mbs.errors import MotionError
 from fem_mbs.linear.constrained import LeastNormSolver, Projection
 from fem_mbs.linear.solvers import sums

@@ -14,21 +14,10 @@ import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike, IntArray
 from fem_mbs.compiled import in_use
-from fem_mbs.contracts import (
-    Constraint,
-    ConstraintBatch,
-    Element,
-    ElementBatch,
-    Motion,
-    Node,
-    SectionForces,
-    SignalSource,
-    array,
-    checked,
-    choice,
-    function,
-    whole_number,
-)
+from fem_mbs.contracts import Constraint, ConstraintBatch, Element, ElementBatch, Node, SectionForces, SignalSource
+from fem_mbs.contracts.arguments import array, choice, function, whole_number
+from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.motion import Motion
 from fem_mbs.errors import FemMbsError, users_failure
 from fem_mbs.files.store.description import describe, rebuild
 from fem_mbs.files.store.values import class_name
