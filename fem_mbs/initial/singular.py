@@ -87,11 +87,11 @@ def describe_mechanism(system: System, values: Array, R: Array, when: str) -> st
     ``K`` may be scaled, but not the equations of one node against each other.
     """
     matrix = system.solver.matrix(values)
-    # integrators may be determined by what they control
     text = _undetermined(system, matrix, f"the equilibrium {when} is not unique")
     causes = _causes(system, matrix, 0.0, definite=False)
-    if text and not causes.motions[: 6 * system.n].any() and not (causes.idle < 6 * system.n).any():
-        return text if causes.motions.any() or len(causes.idle) else ""
+    own = causes.motions[6 * system.n :].any() or (causes.idle >= 6 * system.n).any()
+    if text and (own or not len(causes.idle) and not causes.motions.any()):
+        return text if own or _is_singular(system, values) else ""  # integrators may be determined by what they control
     return _lines(_move_without_resistance(system, causes, R, when), more_joints(system, causes, when))
 
 
@@ -159,7 +159,8 @@ def _undetermined(system: System, matrix: csc_array, what: str) -> str:
     names = listed(_variables(system, system.free_rows[loose]))
     return (
         f"{what}: no equation determines {names}; look at its stiffness and damping in its own row, for a loop of "
-        "blocks whose gains make one, or for what may be anything at rest, as bristles of friction, and leave that out"
+        "blocks whose gains make one, or for what may be anything at rest: leave bristles of friction out, and sense a "
+        "coordinate in place of the integral of its rate"
     )
 
 
@@ -172,15 +173,21 @@ def _without_inertia(system: System, values: Array, when: str) -> str:
     seen = rows[np.flatnonzero(abs(system.solver.matrix(values)[rows][:, rest]).sum(axis=1))]
     if not len(seen):
         return ""
-    try:
+    if not _is_singular(system, values):
+        return ""
+    names = _variables(system, system.free_rows[seen])
+    return (
+        f"the accelerations {when} are not unique: what follows {listed(names)} takes all inertia away, as a "
+        "force that is minus a mass times its acceleration does; change a gain of the loop"
+    )
+
+
+def _is_singular(system: System, values: Array) -> bool:
+    """Whether the solver refuses a stored matrix."""
+    with suppress(SingularSystemError):
         system.solver.factor(values.copy())
-    except SingularSystemError:
-        names = _variables(system, system.free_rows[seen])
-        return (
-            f"the accelerations {when} are not unique: what follows {listed(names)} takes all inertia away, as a "
-            "force that is minus a mass times its acceleration does; change a gain of the loop"
-        )
-    return ""
+        return False
+    return True
 
 
 def _unfixed(system: System, matrix: csc_array, rows: IntArray) -> IntArray:

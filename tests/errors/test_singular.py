@@ -20,7 +20,20 @@ from fem_mbs.contracts import (
     node_rows,
     own_rows,
 )
-from fem_mbs.elements import Beam, BeamSection, FixedJoint, Force, PointMass, RevoluteJoint, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    PID,
+    Beam,
+    BeamSection,
+    FixedJoint,
+    Force,
+    JointActuator,
+    JointSensor,
+    JointSpring,
+    PointMass,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 from fem_mbs.lie import so3
 from fem_mbs.linear.null_space import null_spaces
 from fem_mbs.system.matrices import leading_matrix
@@ -353,3 +366,20 @@ def test_variables_that_no_equation_determines_are_named_in_any_units(size: floa
             continue
         with pytest.raises(mbs.SingularSystemError, match="no equation determines 'first' .*'second' of"):
             mbs.start(mbs.System(model))
+
+
+def test_the_integral_of_a_rate_is_named_where_nothing_moves() -> None:
+    """What it is at rest no equation says; that of a coordinate ends where its error is zero."""
+    for quantity, refused in (("coordinate", False), ("coordinate_rate", True)):
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        bar = model.add_node((0.5, 0, 0))
+        model.add(RigidBody(bar, 2.0, (0.1, 0.2, 0.2)))
+        hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), (0, 0, 0)))
+        model.add(JointSpring(hinge, 20.0))
+        control = model.add(PID(model.add(JointSensor(hinge, quantity)), -3.0, -5.0), name="pid")
+        model.add(JointActuator(hinge, control))
+        if refused:
+            with pytest.raises(mbs.FemMbsError, match="determines 'integral' of PID 'pid'.*sense a coord"):
+                mbs.statics(model, load_end=0, ramp=False)
+        else:
+            assert mbs.statics(model, load_end=0, ramp=False).coordinate(hinge)[-1] == pytest.approx(0.0, abs=1e-9)
