@@ -58,7 +58,7 @@ LESS, LEAST = 0.1, 1e-11
 cause; and what is rounding, over the extent of the model."""
 ROUNDING = 1e-14
 """Of gaps, over the extent of the model."""
-TRIED = 6
+TRIED = 4
 """Iterations of a trial step at most: more find none that had no solution by then."""
 
 
@@ -355,8 +355,9 @@ class StepInContact(GeneralizedAlpha):
 
         Its way errs by half of ``h^2 vdot``: on SE(3), where that of what rolls is ``-omega x v``, it leaves the floor.
         """
-        newton = replace(self.newton, max_iterations=min(TRIED, self.newton.max_iterations))
-        there = GeneralizedAlpha.trial(replace(self, newton=newton), system, state, h, memory, tolerance)
+        tried = replace(self, newton=replace(self.newton, max_iterations=min(TRIED, self.newton.max_iterations)))
+        tolerance = max(tolerance, self.newton.constraint_tolerance)
+        there = GeneralizedAlpha.trial(tried, system, state, h, memory, tolerance)
         pushed, pushes = (own.multipliers[system.m :: 3] > 0.0 for own in (state, there))
         if memory.before is None and (pushed & ~pushes).any():
             raise NotConvergedError("a trial step lifts what pushes")

@@ -239,7 +239,7 @@ def errors_of_late(
     comes_back = P * np.divide(missed, changes, out=np.zeros_like(missed), where=returns & (changes > 0.0))[:, None]
     again = earlier[:, IMPULSES].any(axis=1) & (earlier[:, TIME] >= after.t - ONCE_MORE * h)
     if again.any():
-        rests = impulses(mobility.delassus, now, np.zeros(touching.k), touching.friction, given=given[own]).P
+        rests = impulses(mobility.delassus, now, 0.0 * starts, touching.friction, given=given[own], near=P).P
         comes_back[again] = (P - rests)[again]
     pushed = system.kinematics.relative(deep.x, deep.R, before.x, before.R).ravel()
     pushed = np.append(pushed, contacts.without(before).u - contacts.without(deep).u)
