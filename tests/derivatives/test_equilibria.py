@@ -522,3 +522,21 @@ def test_loads_that_act_in_full_do_so_in_derivatives_of_all_states() -> None:
     derivatives = found.of(lambda solution: solution.position(solution.model.nodes[1])[:, 0])
     np.testing.assert_allclose(derivatives["F"], 1 / 4.0, rtol=1e-7)
     np.testing.assert_allclose(derivatives["k"], -0.5 / 16.0, rtol=1e-7)
+
+
+def test_what_does_not_depend_on_a_parameter_is_no_kink(caplog: pytest.LogCaptureFixture) -> None:
+    """An equilibrium that sinks, and is to rounding: of dampers, and of a reaction that is the weight."""
+
+    def build(k: float, c: float) -> mbs.Model:
+        model = mbs.Model(gravity=(0, 0, -9.81))
+        bar = model.add_node((0.8, 0, 0))
+        model.add(RigidBody(bar, 1.5, (0.01, 0.01, 0.01)))
+        hinge = model.add(RevoluteJoint(model.ground, bar, (0, 1, 0), (0, 0, 0)), name="hinge")
+        model.add(JointSpring(hinge, k, c))
+        return model
+
+    rest = mbs.sensitivities(build, {"k": 2.0, "c": 0.1}, of=mbs.statics, load_end=0, ramp=False)
+    assert rest.of(lambda solution: solution.coordinate("hinge")[-1])["c"] == 0.0
+    assert abs(rest.of(lambda solution: solution.reaction("hinge")[0][-1, 2])["k"]) < 1e-7
+    assert not rest.about(mbs.modes, count=1, damped=True).notes
+    assert not caplog.messages
