@@ -19,7 +19,7 @@ from fem_mbs.alpha.starting_values import StepMatrix
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contact.complementarity import Laws, Pushes, push
 from fem_mbs.contact.contacts import NO_FORCES, ContactForces, Contacts, MeasuredContacts, Selection
-from fem_mbs.contact.many import Matrix, connected, effects, per_mass, without_held
+from fem_mbs.contact.many import Matrix, block, connected, effects, per_mass, without_held
 from fem_mbs.contracts import State
 from fem_mbs.contracts.arguments import listed
 from fem_mbs.contracts.unilateral import IMPULSES, TIME, TOUCHING, WORK
@@ -112,9 +112,14 @@ def impulses(
     (P, solved), brings = obeying(share)
     exchanged = np.abs(P * now).sum(axis=1)
     rounding = np.maximum(NO_GAIN * exchanged, NO_HIT * exchanged.max(initial=0.0))  # of what is hit beside none
-    if not solved or (brings <= rounding).all():
+    if (brings <= rounding).all() if solved else not back.any():
         return Pushes(P - given, solved)
     label = connected(G, len(now))
+    if not solved:  # nothing comes back where that is, as of the end of a hinged rod on which friction jams it
+        parts = [np.flatnonzero(label == own) for own in np.unique(label)]
+        found = [impulses(block(G, own), now[own], (len(parts) > 1) * back[own], friction[own]) for own in parts]
+        P[np.concatenate(parts)] = np.concatenate([own.P for own in found])
+        return Pushes(P - given, all(own.solved for own in found))
     together = partial(np.bincount, label)
     gains = (together(brings) > together(rounding))[label]
     if not gains.any():

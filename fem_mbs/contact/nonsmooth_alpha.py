@@ -50,7 +50,7 @@ from fem_mbs.contact.touching import once
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, checked
 from fem_mbs.contracts.arguments import UnitInterval, listed
-from fem_mbs.contracts.unilateral import TIME, TOUCHING
+from fem_mbs.contracts.unilateral import TIME, TOUCHING, WORK
 from fem_mbs.initial.state_point import BETWEEN, refuse_deep
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.system.system import System
@@ -354,10 +354,12 @@ class NonsmoothAlpha(Method):
             values[:2] += errors_of_late(begin.state, before, state, struck.state, which, h=h, given=given)
             alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
             struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
-        end, gains = balanced(contacts, begin, struck)
+        lost = float((contacts.remembered(struck.state) - contacts.remembered(state))[:, WORK].sum())
+        judged, gains = balanced(contacts, begin, moved, lost)  # impulses of drives may bring some
         if gains and h > EULER_BELOW * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
-        return end
+        balance = judged.memory.balance._replace(energy=struck.memory.balance.energy)
+        return Standing(struck.state, struck.memory._replace(balance=balance))
 
     @np.errstate(over="ignore", invalid="ignore")
     def _impulses(

@@ -173,13 +173,13 @@ def closed_after(contacts: Contacts, smooth: Smooth, h: float) -> BoolArray:
     return memory.closed if memory.watch.gap is None else touching(contacts, state, h, memory.watch.gap)
 
 
-def balanced(contacts: Contacts, first: Standing, last: Standing) -> tuple[Standing, bool]:
-    """The end of a part with what it has gained, and whether that is more than passes."""
+def balanced(contacts: Contacts, first: Standing, last: Standing, lost: float = 0.0) -> tuple[Standing, bool]:
+    """The end of a part with what it has gained beyond what impacts there have ``lost``, and whether too much."""
     states = contacts.without(first.state), contacts.without(last.state)
     before, (pressed, most) = first.memory.balance, contacts.pressed(last.state)
     gain = gained(contacts.open, *states, before.energy, pressed)
-    balance = before.after(gain, most)
-    return Standing(last.state, last.memory._replace(balance=balance)), gain.more > 0.0
+    balance = before.after(gain._replace(all=gain.all - lost), most)
+    return Standing(last.state, last.memory._replace(balance=balance)), gain.more > lost
 
 
 @np.errstate(over="ignore", invalid="ignore")  # of trials that lead away, which are given up

@@ -882,6 +882,19 @@ def test_a_pin_in_a_bush() -> None:
     np.testing.assert_allclose(solution.contact_force("bush")[-1].sum(axis=0), [0, 0, G], rtol=0, atol=1e-6)
 
 
+def test_what_a_drive_brings_in_a_blow_that_is_not_located_is_no_gain(caplog: pytest.LogCaptureFixture) -> None:
+    """A plate that is driven hits a ball: the work of its impulse comes from the drive."""
+    model, law = mbs.Model(), {"restitution": 0.5}
+    plate, ball = model.add_node((0, 0, 0), velocity=(0, 0, 1)), model.add_node((0, 0, 0.125))
+    for node in (plate, ball):
+        model.add(RigidBody(node, 1.0, [0.1] * 3))
+    model.add(PrismaticJoint(model.ground, plate, (0, 0, 1), drive=lambda t: t))
+    model.add(Contact(plate, ball, Plane(), Ball(0.1), **law))
+    solution = mbs.simulate(model, 0.06, 0.01, method=mbs.NonsmoothAlpha(locate=0))
+    np.testing.assert_allclose(solution.velocity(ball)[-1], [0, 0, 1.5], rtol=0, atol=1e-12)
+    assert solution.stats.rejected_steps == 0 and "gained" not in caplog.text
+
+
 def test_a_pin_that_swings_in_a_bush_takes_few_iterations() -> None:
     """Both move along one axis each, the bush with ten times the mass: the normal turns by 0.15 rad a step."""
     model, axis, start = mbs.Model(gravity=(0, 0, -G)), (0, 1, 0), (0.01, 0, 0)

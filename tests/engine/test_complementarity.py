@@ -383,6 +383,16 @@ def test_what_forces_have_given_is_shared_where_more_is_hit() -> None:
     np.testing.assert_allclose((P + given)[:, 0], 0.5 * fallen, rtol=1e-12)
 
 
+def test_what_friction_jams_does_not_come_back() -> None:
+    """The end of a hinged rod pushed along a floor: no impulse turns it back, and it stops; not what is beside."""
+    gradient, back, mu = np.array([0.5, 0.85, 0.0]), np.array([0.09, 0.3]), np.full(2, 0.8)
+    G, now = np.eye(6), np.array([-0.6 * gradient, [-1.0, 0.0, 0.0]])
+    G[:3, :3] = np.outer(gradient, gradient)
+    P, solved = impulses(G, now, back, mu)
+    assert solved
+    np.testing.assert_allclose(now + (G @ P.ravel()).reshape(2, 3), [[0, 0, 0], [0.3, 0, 0]], rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("back", [1e-17, 1e-9])
 def test_energy_of_what_bears_nothing_is_rounding(monkeypatch: pytest.MonkeyPatch, back: float) -> None:
     """It is not sought anew with what share of restitutions energy is kept."""
