@@ -48,8 +48,8 @@ def simulate_many(
     """Integrate copies of one structure together, each from its own initial state and with its own values.
 
     All take the same steps: Newton's method iterates until all have converged, residuals against the largest force of
-    all, and steps of variable length follow the model that needs the shortest. Small models gain most, whose steps
-    alone cost what calls cost.
+    all, and steps follow the model that needs the shortest, also at kinks of its laws. From a run alone, with its own
+    steps there, a model is apart by errors of steps. Small models gain most, whose steps alone cost what calls cost.
 
     Parameters
     ----------
