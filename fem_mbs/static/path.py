@@ -226,6 +226,8 @@ class EquilibriumPath(LoadPath):
         self.length = self.shortest = FIRST if step is None else step
         self.singular: list[tuple[float, float]] = []
         self.leaps: list[tuple[float, float]] = []
+        self._slips = any(own.kind == "history" and own.unit != "rad" for _, own in system.internal_variables)
+        """Whether equilibria depend on the way there: loads that turn between two are not passed over."""
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         if isinstance(failure, LawError):
@@ -334,8 +336,8 @@ class EquilibriumPath(LoadPath):
         end = step.point
         self.equations.system.check_end(self.here.point.load, end.load, end.R, end.u, end.multipliers)
         branches = place.tangent[-1] * self.here.tangent[-1] > 0.0 and self._branches(place)
-        if self.step is None and length > CAREFUL and branches:
-            raise NotConvergedError("the path may branch on the way", step.report, step)
+        if self.step is None and length > CAREFUL and (branches or self._slips and self._uneven(end.load)):
+            raise NotConvergedError("the path may branch, or turn back where something slips", step.report, step)
         if branches and place.unstable == UNKNOWN:
             self.singular.append((self.here.point.load, place.point.load))
         return place, step.report, iterations

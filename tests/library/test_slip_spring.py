@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import FrictionSpring, RigidBody, SphericalJoint
+from fem_mbs.elements import (
+    FrictionSpring,
+    JointSpring,
+    PointMass,
+    PrismaticJoint,
+    RigidBody,
+    SphericalJoint,
+    Table,
+    TorqueMotor,
+)
 
 K, LIMIT, FAR = 50.0, 4.0, 0.3
 
@@ -69,3 +78,17 @@ def test_sliding_mass_comes_to_rest_where_friction_has_taken_its_energy() -> Non
     farthest = elastic + (0.5 * 2.0 * 1.5**2 - 0.5 * K * elastic**2) / LIMIT
     assert solution.displacement(body)[:, 0].max() == pytest.approx(farthest, rel=1e-4)
     assert np.diff(solution.energy.total).max() < 1e-6  # it never gains
+
+
+def test_loads_that_turn_between_equilibria_are_met() -> None:
+    """A slider on a spring, and on one that slips out and back, whose ends follow from the largest load by hand."""
+    model = mbs.Model()
+    node = model.add_node((3, 2, 1))
+    model.add(PointMass(node, 2.0))
+    guide = model.add(PrismaticJoint(model.ground, node, (1, 0, 0)))
+    model.add(FrictionSpring(model.ground, node, 300.0, LIMIT, point_a=(1, 2, 1)))
+    model.add(JointSpring(guide, 100.0))
+    model.add(TorqueMotor(guide, Table([0.0, 0.4, 1.0], [0.0, 12.0, 4.0], spline="linear")))
+    place, largest = mbs.statics(model).coordinate(guide), (12.0 - LIMIT) / 100.0
+    assert place.max() == pytest.approx(largest, rel=5e-3)
+    assert place[-1] == pytest.approx((4.0 + 300.0 * largest - LIMIT) / 400.0, rel=5e-3)
