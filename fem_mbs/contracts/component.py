@@ -12,23 +12,11 @@ from typing import Annotated, Any, ClassVar, TypeAlias, TypeVar
 import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
+from fem_mbs.contracts import public
 from fem_mbs.contracts.arguments import Name, Positive, choice, shown
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.node import Node
 from fem_mbs.contracts.picture import Picture, Placed
-from fem_mbs.contracts.public import (
-    KEPT_UP,
-    MADE,
-    ConstructorArguments,
-    ModelPart,
-    as_of,
-    changes_since,
-    leaves,
-    moments,
-    renamed,
-    same,
-    snapshot,
-)
 from fem_mbs.errors import MissingMethodError, ModelError
 
 ORIGIN = np.zeros(3)
@@ -90,7 +78,7 @@ class InternalVariable:
 def check_internal_variables(part: Any) -> None:
     """Refuse internal variables of an element or a joint that are not what the contract says."""
     if any("unknowns" in vars(holder) for holder in (part, *type(part).__mro__)):
-        raise ModelError(f"{part}: {renamed('unknowns', dir(type(part)))}")
+        raise ModelError(f"{part}: {public.renamed('unknowns', dir(type(part)))}")
     if not isinstance(part.internal_variables, tuple | list) or not all(
         isinstance(u, InternalVariable) for u in part.internal_variables
     ):
@@ -200,7 +188,7 @@ def own_rows(parts: Sequence[Part], number: Numbering) -> IntArray:
     return np.array([number.own(part) for part in parts], dtype=np.intp)
 
 
-class Component(ModelPart):
+class Component(public.ModelPart):
     """Base of :class:`~fem_mbs.contracts.element.Element` and :class:`~fem_mbs.contracts.constraint.Constraint`.
 
     What its constructor takes may be set once it is made: all that follows from it changes along, and what the
@@ -262,28 +250,28 @@ class Component(ModelPart):
                     f"{self}: {name} cannot be set, as it follows from what the constructor takes, which can: {taken}"
                 )
             return {}
-        bound.arguments[name] = snapshot(value)
-        return self._made_again(ConstructorArguments(bound.args[1:], bound.kwargs, made.moment))
+        bound.arguments[name] = public.snapshot(value)
+        return self._made_again(public.ConstructorArguments(bound.args[1:], bound.kwargs, made.moment))
 
-    def _made_again(self, made: ConstructorArguments) -> dict[str, Any]:
+    def _made_again(self, made: public.ConstructorArguments) -> dict[str, Any]:
         """What is otherwise if it is made of other arguments, on nodes where these were."""
-        with as_of(frozenset(map(id, self.nodes)), made.moment):
+        with public.as_of(frozenset(map(id, self.nodes)), made.moment):
             again = type(self)(*made.arguments, **made.named)
         own = vars(self)
-        follows = {name: value for name, value in vars(again).items() if not same(value, own.get(name, self))}
-        return {name: value for name, value in {**follows, MADE: made}.items() if name != "name"}
+        follows = {name: value for name, value in vars(again).items() if not public.same(value, own.get(name, self))}
+        return {name: value for name, value in {**follows, public.MADE: made}.items() if name != "name"}
 
     def keep_up(self) -> None:
         """Be made again if a part on which it is built was changed since."""
-        made, kept_up = self.constructor_arguments, vars(self).get(KEPT_UP, -1)
-        if made is None or kept_up > moments.now:
+        made, kept_up = self.constructor_arguments, vars(self).get(public.KEPT_UP, -1)
+        if made is None or kept_up > public.moments.now:
             return
-        bases = [own for own in leaves([*made.arguments, made.named]) if isinstance(own, Component)]
+        bases = [own for own in public.leaves([*made.arguments, made.named]) if isinstance(own, Component)]
         for base in bases:
             base.keep_up()
-        if any(changes_since(base, max(kept_up, made.moment)) for base in bases):
+        if any(public.changes_since(base, max(kept_up, made.moment)) for base in bases):
             self._change(self._made_again(made))
-        vars(self)[KEPT_UP] = moments.now + 1
+        vars(self)[public.KEPT_UP] = public.moments.now + 1
 
     def __str__(self) -> str:
         kind = type(self).__name__
@@ -294,8 +282,8 @@ class Component(ModelPart):
 
 def keep_up(parts: Iterable[Component]) -> None:
     """Before a model is frozen: parts that are built on others, such as friction in a joint, are as these are now."""
-    with moments.lock:
-        if any(issubclass(kind, Component) for kind in moments.kinds):
+    with public.moments.lock:
+        if any(issubclass(kind, Component) for kind in public.moments.kinds):
             for part in parts:
                 part.keep_up()
 

@@ -28,23 +28,10 @@ import numpy as np
 from fem_mbs.arrays import Array
 from fem_mbs.contracts import State
 from fem_mbs.errors import LOG, ModelError, MotionError
+from fem_mbs.initial import state_point
 from fem_mbs.initial.redundant import refuse_accelerations
 from fem_mbs.initial.singular import explain_singular, jammed
-from fem_mbs.initial.state_point import (
-    BETWEEN,
-    JOIN,
-    StatePoint,
-    as_built,
-    check_system,
-    closed,
-    largest_gap,
-    largest_speed,
-    pace,
-    place_of,
-    refuse_deep,
-    without_accelerations,
-    worst_joint,
-)
+from fem_mbs.initial.state_point import StatePoint
 from fem_mbs.linear.solvers import Factors
 from fem_mbs.system import constraints
 from fem_mbs.system.matrices import (
@@ -70,7 +57,7 @@ def constraint_correction(system: System, state: State, w: Array, missed: bool =
     The projection in Arnold, Cardona, Bruels, *A Lie algebra approach* (2015), eq. 142. Where a
     method closes joints on position level alone, less what velocities of the state have ``missed``, ``B v + Phi_t``.
     """
-    evaluation = without_accelerations(system, place_of(state))
+    evaluation = state_point.without_accelerations(system, state_point.place_of(state))
     rate = gradient_product(system, evaluation.gradients, system.to_body(state.R, w))
     if missed:
         rate -= velocity_residual(system, evaluation)
@@ -82,16 +69,16 @@ def projected(system: System, place: StatePoint) -> StatePoint:
 
     Eqs. 6 and 7 of the paper on velocity projection (2015). The matrix is that of the first place, which is near.
     """
-    evaluation, factors, before = without_accelerations(system, place), None, np.inf
+    evaluation, factors, before = state_point.without_accelerations(system, place), None, np.inf
     for _ in range(CORRECTIONS):
-        gap = largest_gap(system, evaluation.constraint)
+        gap = state_point.largest_gap(system, evaluation.constraint)
         if _settled(gap, before):
             return _with_projected_velocities(system, place, evaluation, factors)
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
         d = _moved_by(system, place, factors, -evaluation.constraint)
         x, R = system.kinematics.retract(place.x, place.R, system.nodes_of(d))
         place, before = place._replace(x=x, R=R, u=place.u + system.own_of(d)), gap
-        evaluation = without_accelerations(system, place)
+        evaluation = state_point.without_accelerations(system, place)
     raise MotionError(f"joints cannot be closed at t = {place.t:.6g} s: gaps of {gap:.1e} of the extent are left")
 
 
@@ -99,9 +86,9 @@ def _with_projected_velocities(
     system: System, place: StatePoint, evaluation: Evaluation, factors: Factors | None
 ) -> StatePoint:
     residual, before = velocity_residual(system, evaluation), np.inf
-    speed = largest_speed(system, evaluation.motion) or 1.0
+    speed = state_point.largest_speed(system, evaluation.motion) or 1.0
     for _ in range(CORRECTIONS):
-        miss = largest_gap(system, residual) / speed
+        miss = state_point.largest_gap(system, residual) / speed
         if _settled(miss, before):
             return place
         factors = factors or system.solver.factor(leading_matrix(system, evaluation))
@@ -148,29 +135,29 @@ SETTLED = 1e-7
 """The same of corrections that do not fall any more."""
 
 
-def consistent_start(system: System, given: State | None = None, open_by: float = BETWEEN) -> State:
+def consistent_start(system: System, given: State | None = None, open_by: float = state_point.BETWEEN) -> State:
     """State with consistent accelerations and multipliers (Arnold, Cardona, Bruels 2015, eq. 19); fails as `mbs.start`.
 
     It has the time, configuration and velocities that are ``given``, by default t = 0 and what the model says. The
     velocities of a run obey the joints to its own accuracy, and so do its places between steps: these are projected.
     """
-    check_system(system, "start")
-    place = as_built(system) if given is None else place_of(given)
-    evaluation = closed(system, place) if given is None else closed(system, place, open_by, JOIN)
-    if largest_gap(system, evaluation.constraint) > GAP:
+    state_point.check_system(system, "start")
+    place = state_point.as_built(system) if given is None else state_point.place_of(given)
+    evaluation = state_point.closed(system, place, *(() if given is None else (open_by, state_point.JOIN)))
+    if state_point.largest_gap(system, evaluation.constraint) > GAP:
         place = projected(system, place)._replace(v=place.v, udot=place.udot)
-        evaluation = closed(system, place)
+        evaluation = state_point.closed(system, place)
     matrix = explain_singular(system, evaluation, "at the start")
     if given is None:
-        refuse_deep(system, evaluation.motion)
+        state_point.refuse_deep(system, evaluation.motion)
     else:
         place = stopped(system, place)
-        moving = without_accelerations(system, place)
+        moving = state_point.without_accelerations(system, place)
         # the smallest velocity, in the metric of the mass, without which joints would hold
         defect = system.from_body(place.R, _smallest(system, moving, velocity_residual(system, moving)))
         before, change = evaluation, float(np.abs(system.weight * defect).max())
         place = place._replace(v=place.v - system.nodes_of(defect), udot=place.udot - system.own_of(defect))
-        evaluation = closed(system, place)
+        evaluation = state_point.closed(system, place)
         _say_blow(system, before, change, evaluation)
     if system.m:
         _check_velocities(system, evaluation)
@@ -193,7 +180,7 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
         return place
     for row in np.flatnonzero(V.any(axis=1)):
         LOG.warning("%s moves in the initial state, and the model holds it: it is stopped", system.nodes[row])
-    evaluation = without_accelerations(system, place)
+    evaluation = state_point.without_accelerations(system, place)
     stop = np.append(-V, np.zeros(system.k))
     factors = system.solver.factor(leading_matrix(system, evaluation))
     blow, parted = mass_product(system, evaluation, stop), gradient_product(system, evaluation.gradients, stop)
@@ -204,10 +191,10 @@ def stopped(system: System, place: StatePoint) -> StatePoint:
 
 def _say_blow(system: System, before: Evaluation, change: float, after: Evaluation) -> None:
     """Say that joints change velocities at once, by far more than rounding, and than a run leaves their violation."""
-    fastest = max(largest_speed(system, state.motion) for state in (before, after))
-    if system.blown or change <= max(REST * pace(system, after), BLOW * fastest):
+    fastest = max(state_point.largest_speed(system, state.motion) for state in (before, after))
+    if system.blown or change <= max(REST * state_point.pace(system, after), BLOW * fastest):
         return
-    if worst := worst_joint(system, velocity_residual(system, before), 0.0):
+    if worst := state_point.worst_joint(system, velocity_residual(system, before), 0.0):
         system.blown = True
         LOG.warning(
             "t = %g s: %s changes the velocities of the initial state at once, as by a blow (%s); where that is not "
@@ -223,9 +210,10 @@ def _check_velocities(system: System, evaluation: Evaluation) -> None:
     still, none = np.zeros_like(motion.V), np.zeros_like(motion.u)
     rest = replace(motion, V=still, A=still, udot=none, uddot=none)
     resting = system.evaluate(rest, evaluation.multipliers, system.prescribe(motion.t))
-    acceleration = largest_gap(system, constraints.acceleration_residual(system, resting))
-    limit = REST * pace(system, evaluation) + SPEED * largest_speed(system, motion) + DIFFERENCE * acceleration**0.5
-    if worst := worst_joint(system, velocity_residual(system, evaluation), limit):
+    acceleration = state_point.largest_gap(system, constraints.acceleration_residual(system, resting))
+    pace, speed = state_point.pace(system, evaluation), state_point.largest_speed(system, motion)
+    limit = REST * pace + SPEED * speed + DIFFERENCE * acceleration**0.5
+    if worst := state_point.worst_joint(system, velocity_residual(system, evaluation), limit):
         raise ModelError(
             f"{worst[0]} is violated by the initial velocities ({worst[1]}); give its nodes velocities that agree with "
             "the joint and with the rate of its drive, or let mbs.project_velocities(model) find the closest ones"
@@ -249,12 +237,12 @@ def accelerations(
 
     Forces ``beside`` (N,), in body components, act beside those of the model.
     """
-    evaluation, matrix = known or (without_accelerations(system, place), None)
+    evaluation, matrix = known or (state_point.without_accelerations(system, place), None)
     hidden = constraints.acceleration_residual(system, evaluation)
     factors = system.solver.factor(leading_matrix(system, evaluation) if matrix is None else matrix)
     highest, multipliers = solve_with_constraints(system, factors, beside - evaluation.force, -hidden)
     nonlinear = (system.order < 2).any() or bool(system.readers)
-    rates = pace(system, evaluation) ** -system.orders.astype(float) if nonlinear else 1.0
+    rates = state_point.pace(system, evaluation) ** -system.orders.astype(float) if nonlinear else 1.0
     size, units = np.inf, system.weight * rates
     for k in range(ITERATIONS if nonlinear else 0):
         motion = evaluation.motion
@@ -329,5 +317,5 @@ def next_jump(system: System, state: State, end: float) -> float:
 def jumped(system: System, state: State) -> State:
     """The state after a jump."""
     state = system.jump(state)
-    after = accelerations(system, place_of(state)._replace(t=state.t + side(state.t)))
+    after = accelerations(system, state_point.place_of(state)._replace(t=state.t + side(state.t)))
     return replace(state, **after._asdict())

@@ -29,17 +29,8 @@ from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.contact import Contact
 from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
 from fem_mbs.errors import FemMbsError
+from fem_mbs.initial import state_point
 from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
-from fem_mbs.initial.state_point import (
-    PLACED,
-    apart,
-    as_built,
-    deep,
-    largest_gap,
-    pressed,
-    refuse_broken,
-    without_accelerations,
-)
 from fem_mbs.model.description import ModelDescription
 from fem_mbs.pictures.pictures import page
 from fem_mbs.system.matrices import mass_product
@@ -280,7 +271,7 @@ def examine(model: ModelDescription) -> Check:
         return check
     check.findings += look_at_nodes(system)
     check.findings += look_at_twins(system)
-    check.findings += [Finding(text, (part,)) for part, text in apart(system)]
+    check.findings += [Finding(text, (part,)) for part, text in state_point.apart(system)]
     for look in (look_at_joints, look_at_drives, look_at_strengths, look_at_gravity, look_at_contacts):
         check.findings += look(system)
     try:
@@ -307,9 +298,9 @@ def look_at_strengths(system: System) -> Iterator[Finding]:
 
 def look_at_contacts(system: System) -> Iterator[Finding]:
     """Contacts and stops that are deep as built."""
-    for part, text in deep(system, system.at_rest()):
-        yield Finding(f"{text}; {PLACED}", (part,), refused=True)
-    for part, text in pressed(system):
+    for part, text in state_point.deep(system, system.at_rest()):
+        yield Finding(f"{text}; {state_point.PLACED}", (part,), refused=True)
+    for part, text in state_point.pressed(system):
         yield Finding(text, (part,))
     jointed = {frozenset(own.nodes) for own in system.number.equations if system.nodes[0] not in own.nodes}
     jams = []
@@ -380,7 +371,9 @@ def look_at_drives(system: System) -> Iterator[Finding]:
 
 def _look_at_equations(system: System, check: Check) -> None:
     """Counts, masses, gaps and what elements doubt, as far as the model can be computed with."""
-    evaluation = without_accelerations(system, as_built(system)._replace(v=np.zeros((system.n, 6))))
+    evaluation = state_point.without_accelerations(
+        system, state_point.as_built(system)._replace(v=np.zeros((system.n, 6)))
+    )
     check.unknowns = int(system.free.sum() + (system.order == 2).sum())
     check.equations = system.m
     if not system.n_free:
@@ -388,7 +381,7 @@ def _look_at_equations(system: System, check: Check) -> None:
     check.contacts = sum(len(element.contacts) for element in system.elements if not element.yields)
     check.masses, check.center_of_mass = _masses(system, evaluation)
     check.findings += look_at_masses(system, _carried(system, evaluation))
-    check.gap = largest_gap(system, evaluation.constraint)
+    check.gap = state_point.largest_gap(system, evaluation.constraint)
     rows = np.flatnonzero(np.abs(evaluation.constraint * system.constraint_weight) > GAP)
     gaps: dict[str, list[str]] = {}
     for row in rows:
@@ -399,7 +392,7 @@ def _look_at_equations(system: System, check: Check) -> None:
         text = f"its frames do not meet: {', '.join(equations)}; {advice}"
         check.findings.append(Finding(text, (joint,), refused=True))
     check.findings += _doubts(system, evaluation)
-    refuse_broken(system, "Model.check")
+    state_point.refuse_broken(system, "Model.check")
     check.redundant, repeated, without_mass = surplus_equations(system, evaluation)
     if repeated:
         check.findings.append(Finding(repeated))
@@ -416,10 +409,10 @@ def _look_at_equations(system: System, check: Check) -> None:
 
 def look_at_loads(system: System) -> Iterator[Finding]:
     """Contacts whose friction leans on loads that are not unique, where a run would start so."""
-    place, none = as_built(system), np.zeros((system.n, 6))
+    place, none = state_point.as_built(system), np.zeros((system.n, 6))
     start = State(*place[:4], none, np.zeros(system.m), place.u, place.udot, np.zeros(system.k))
     with suppress(FemMbsError):  # which a run would tell
-        explain_singular(system, without_accelerations(system, place), "at the start", of_reactions=False)
+        explain_singular(system, state_point.without_accelerations(system, place), "at the start", of_reactions=False)
         if leaning := leaning_contacts(contacts_of(system), NonsmoothAlpha().settle(system, start)):
             yield Finding(describe(leaning))
 

@@ -20,21 +20,8 @@ from fem_mbs.elements.shells.looks import principal as of_plane_stress
 from fem_mbs.elements.shells.shell import Shell
 from fem_mbs.errors import ModelError
 from fem_mbs.lie import so3
-from fem_mbs.solution.balance import (
-    ConstraintResidual,
-    ContactLosses,
-    EnergyHistory,
-    Impulse,
-    PushingPoint,
-    contacts_over_time,
-    energies,
-    impulses,
-    losses,
-    nodal_forces,
-    reactions_over_time,
-    residuals,
-    touching,
-)
+from fem_mbs.solution import balance
+from fem_mbs.solution.balance import ConstraintResidual, ContactLosses, EnergyHistory, Impulse, PushingPoint
 from fem_mbs.solution.history import History, Outcome, Stats
 from fem_mbs.solution.turns import Counted, Turns, check_vectors, counting, principal, turning_joints, whole_turns
 from fem_mbs.system.states import in_world
@@ -145,7 +132,7 @@ class Queries(Public):
 
         Of joints in ``solution.redundant`` only sums are unique.
         """
-        return reactions_over_time(self.history, self._joint(joint, HOLD))
+        return balance.reactions_over_time(self.history, self._joint(joint, HOLD))
 
     @checked
     def nodal_forces(self, element: ElementOrName) -> tuple[Array, Array]:
@@ -165,13 +152,13 @@ class Queries(Public):
             raise ModelError(f"{found} acts on no node; solution.signal(...) has what it puts out")
         if found.contacts and not found.yields:
             raise ModelError(f"{found} is a rigid contact; solution.contact_force(...) has its forces")
-        wrenches = nodal_forces(self.history, found)
+        wrenches = balance.nodal_forces(self.history, found)
         return wrenches[..., :3], wrenches[..., 3:]
 
     @checked
     def gap(self, contact: ElementOrName) -> Array:
         """Gaps ``(nt, k)`` of the ``k`` points of a contact, rope or stop in m (rad)."""
-        return contacts_over_time(self.history, self._contact(contact))[0]
+        return balance.contacts_over_time(self.history, self._contact(contact))[0]
 
     @checked
     def contact_force(self, contact: ElementOrName) -> Array:
@@ -179,23 +166,23 @@ class Queries(Public):
 
         Of a stop, forces or moments along its coordinate, in the first of the three.
         """
-        return contacts_over_time(self.history, self._contact(contact))[1]
+        return balance.contacts_over_time(self.history, self._contact(contact))[1]
 
     @checked
     def impulses(self, contact: ElementOrName) -> list[Impulse]:
         """Impulses of a contact in the order of time, added up over a step; see :class:`Impulse`."""
-        return impulses(self.history, self._contact(contact))
+        return balance.impulses(self.history, self._contact(contact))
 
     @checked
     def touching(self, contact: ElementOrName, k: int = -1) -> list[PushingPoint]:
         """The points of a contact that push at the stored state ``k``; see :class:`PushingPoint`."""
         self._check_number(k)
-        return touching(self.history, self._contact(contact), range(len(self.t))[k])
+        return balance.touching(self.history, self._contact(contact), range(len(self.t))[k])
 
     @checked
     def contact_losses(self, contact: ElementOrName) -> ContactLosses:
         """What a rigid contact has taken from ``energy.total``, in J: ``impacts`` and ``friction``, ``(nt,)`` each."""
-        return losses(self.history, self._contact(contact))
+        return balance.losses(self.history, self._contact(contact))
 
     @checked
     def coordinate(self, joint: JointOrName) -> Array:
@@ -413,12 +400,12 @@ class Queries(Public):
     @cached_property
     def energy(self) -> EnergyHistory:
         """Energies over time."""
-        return energies(self.history)
+        return balance.energies(self.history)
 
     @cached_property
     def constraint_residual(self) -> ConstraintResidual:
         """Constraint violations over time."""
-        return residuals(self.history)
+        return balance.residuals(self.history)
 
     @checked
     def motion(self, k: int) -> Motion:

@@ -277,6 +277,7 @@ def test_what_a_run_says_is_said_once(caplog: pytest.LogCaptureFixture) -> None:
     assert not run.error.estimated
     for _ in range(10):
         run.advance(0.4)
+    assert any("is of the order of the motion" in text for text in caplog.messages)  # who asks for no end hears of it
     run.end()
     said = [text for text in caplog.messages if "is of the order of the motion" in text]
     assert len(said) == 1 and said[0].startswith("CoSimulation: up to t = ")
