@@ -105,11 +105,6 @@ class HeldMesh:
             self._held[held] = np.concatenate([springs, reactions], axis=1), small, G
         return self._held[held]
 
-    def constraint_modes(self) -> Array:
-        """Static answers ``(N, 6p)`` to unit motions of interfaces."""
-        n = self.G.shape[0]
-        return self.response(np.zeros((self.K.shape[0], n)), n, np.eye(n))
-
     def response_held(self, f: Array) -> Array:
         """Displacements under loads ``f`` (N, k) with all interfaces held."""
         n = self.G.shape[0]
@@ -273,8 +268,9 @@ def _modal_basis(held: HeldMesh, plan: ReductionPlan) -> tuple[ReducedBasis, flo
         return explicit(B, held), 0.0
     if plan.method == "guyan":
         plan = ReductionPlan(0)
-    _, Phi, left_out = _lowest(held.fixed_modes, plan, held.K.shape[0] - held.G.shape[0], held.weights)
-    return ReducedBasis(held.constraint_modes(), Phi), left_out
+    n, N = held.G.shape
+    _, Phi, left_out = _lowest(held.fixed_modes, plan, N - n, held.weights)
+    return ReducedBasis(held.response(np.zeros((N, n)), n, np.eye(n)), Phi), left_out
 
 
 def _lowest(

@@ -321,7 +321,9 @@ class Stress(NamedTuple):
             stress = self._stress(_gradients(at, some, self.nodes[cells[some]], T), cells[some])
             seen = rows[some].ravel()
             own = stress[:, :, [0, 1, 2, 1, 0, 0], [0, 1, 2, 2, 2, 1]].reshape(len(seen), -1)
-            result += _gathering(seen, len(kept)) @ own
+            inside = np.flatnonzero(seen >= 0)
+            places = seen[inside], inside
+            result += csr_array(coo_array((np.ones(len(inside)), places), (len(kept), len(seen)))) @ own
         counts = np.bincount(rows.ravel() + 1, minlength=len(kept) + 1)[1:].clip(1)
         return (result / counts[:, None]).reshape(len(kept), 6, K)
 
@@ -357,9 +359,3 @@ def _gradients(basis: Any, some: slice, nodes: IntArray, T: Array) -> Array:
     slopes = np.stack([own[0].grad[:, some] for own in basis.basis], axis=-1).transpose(1, 2, 0, 3)
     grad = slopes.reshape(len(nodes), -1, k) @ T.reshape(-1, 3, K)[nodes].reshape(len(nodes), k, -1)
     return grad.reshape(len(nodes), -1, 3, 3, K).swapaxes(2, 3)
-
-
-def _gathering(rows: IntArray, count: int) -> csr_array:
-    """The sums ``(count, n)`` of what belongs to each row, -1 for none."""
-    seen = np.flatnonzero(rows >= 0)
-    return csr_array(coo_array((np.ones(len(seen)), (rows[seen], seen)), (count, len(rows))))

@@ -7,6 +7,7 @@ leads to, and what that is judged by; and the error that lasts of a step, with t
 
 from __future__ import annotations
 
+from collections import namedtuple
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -80,13 +81,8 @@ class Recording(NamedTuple):
     end_checked: bool
 
 
-class Constants(NamedTuple):
-    """What errors ask of the coefficients of a method, see :class:`~fem_mbs.alpha.newmark.Parameters`."""
-
-    C_q: Any
-    inertia: Any
-    rate: Any
-    both_defects: Any
+Constants = namedtuple("Constants", "C_q inertia rate both_defects")
+"""What errors ask of the coefficients of a method, see :class:`~fem_mbs.alpha.newmark.Parameters`."""
 
 
 class Given(NamedTuple):

@@ -258,14 +258,10 @@ def known(value: Any) -> Any:
         return tuple(known(part) for part in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    if isinstance(value, (type, FunctionType)) and of_library(value) and _is_plain(value):
+    plain = isinstance(value, type) or isinstance(value, FunctionType) and value.__closure__ is None
+    if plain and of_library(value):  # which knows nothing but its arguments
         return value
     raise CannotRecordError("it may be anything")  # a function of the user's, for one
-
-
-def _is_plain(value: type | FunctionType) -> bool:
-    """Whether a function of the library knows nothing but its arguments."""
-    return isinstance(value, type) or value.__closure__ is None
 
 
 def rows_in_order(cell: Sequence[int] | IntArray, n: int) -> bool:

@@ -266,7 +266,9 @@ class Radau:
         ``w/h``, of which the entries are computed once.
         """
         system, evaluation, h = self.system, trial.evaluations[MIDDLE], self.h
-        turning, carried = _brackets(evaluation.motion.V)
+        V, carried = evaluation.motion.V, np.zeros((system.n, 6, 6))  # A = V' + carried V/2
+        carried[:, :3, :3], carried[:, :3, 3:] = so3.skew(V[:, 3:]), -so3.skew(V[:, :3])
+        turning = se3.bracket(V)
         one = np.broadcast_to(np.eye(6), turning.shape)
         own = slice(6 * system.n, None)
         none, moving, second = np.zeros(system.k), self.moving[own].astype(float), self.second[own].astype(float)
@@ -307,15 +309,6 @@ class Radau:
         nodes = self.kinematics.from_body(trial.R, self.nodes_of(d))
         nodes = np.matvec(self.kinematics.inverse_tangent(self.nodes_of(stages.D)), nodes)
         return Stages(self.with_own(nodes, d), solution[:, system.n_free :] / self.h**2)
-
-
-def _brackets(V: Array) -> tuple[Array, Array]:
-    """``V`` with ``[V, d] = V d`` of body velocities, and ``X`` with ``A = V' + X V/2``, both ``(n, 6, 6)``."""
-    turning = se3.bracket(V)
-    carried = np.zeros_like(turning)
-    carried[:, :3, :3] = so3.skew(V[:, 3:])
-    carried[:, :3, 3:] = -so3.skew(V[:, :3])
-    return turning, carried
 
 
 def embedded_error(problem: Radau, stages: Stages, trial: StageResiduals, factors: Factors) -> Array:

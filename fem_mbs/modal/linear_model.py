@@ -294,7 +294,7 @@ def linear_equations(system: System, state: State | None, still: bool = False) -
     C = tangent.force_matrix(system, tangent.rate_entries(system, evaluation, one, A_rate))
     K = tangent.force_matrix(system, entries := tangent.entries(system, evaluation, V_d, A_d))
     B = tangent.gradient_matrix(system, evaluation.gradients)
-    L = tangent.reaction_matrix(system, entries)
+    L = csc_array(system.solver.matrix(system.solver.stored(entries))[: system.n_free, system.n_free :])
     _refuse_kinks(system, evaluation)
     G = csc_array(B.shape)
     if system.has_velocity_level:

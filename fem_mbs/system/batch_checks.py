@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from fem_mbs.arrays import Array, ArrayLike, IntArray
+from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Batch, ConstraintBatch, ElementBatch, Energy, Motion, Numbering, Rates, real, shown
 from fem_mbs.contracts.arguments import article
 from fem_mbs.errors import ModelError, of_library
@@ -76,7 +76,7 @@ def check_shapes(system: System, motion: Motion, prescribed: Prescribed) -> None
             getattr(motion, name).flags.writeable = False
     for batch, data, rows in zip(system.batches, prescribed.elements, system.components, strict=True):
         force, context = several(batch, "force", batch.force(motion, data), "forces", "context")
-        check_shape(batch, "force", force, _force_shape(batch, rows))
+        check_shape(batch, "force", force, rows.shape if batch.terms == 1 else (len(rows), batch.terms, rows.shape[1]))
         energies_of(batch, motion)
         for name in () if of_library(type(batch)) else ("stiffness", "damping", "mass"):
             matrix = getattr(batch, name)(context)
@@ -152,10 +152,6 @@ def _not_finite(what: str, values: Array, t: float) -> str:
         f"its {what} {'are' if what == 'forces' else 'is'} not finite numbers at t = {t:.6g} s "
         f"({flat[~np.isfinite(flat)][0]}); look for a division by zero or for points that coincide"
     )
-
-
-def _force_shape(batch: ElementBatch, rows: IntArray) -> tuple[int, ...]:
-    return rows.shape if batch.terms == 1 else (len(rows), batch.terms, rows.shape[1])
 
 
 def _of(batch: ElementBatch | ConstraintBatch, what: str) -> str:

@@ -143,22 +143,13 @@ def rate_entries(
 
 def mass_entries(system: System, evaluation: Evaluation, force_factor: float = 1.0) -> Array:
     """Entries of ``[[force_factor M, B^T], [B, 0]]``."""
-    blocks = []
-    for batch, context, rows in zip(system.batches, evaluation.contexts, system.components, strict=True):
-        own = batch.mass(context)
-        blocks.append(np.zeros((*rows.shape, rows.shape[1])) if own is None else own)
-    return _with_constraints(system, evaluation, [*blocks, *_nothing(system)], force_factor)
+    return rate_entries(system, evaluation, None, unit(system.n, system.k), force_factor)
 
 
 def force_matrix(system: System, values: Array) -> csc_array:
     """Sparse matrix ``(n_free, n_free)`` on the forces of these entries."""
     matrix = system.solver.matrix(system.solver.stored(values))
     return csc_array(matrix[: system.n_free, : system.n_free])
-
-
-def reaction_matrix(system: System, values: Array) -> csc_array:
-    """Sparse matrix ``(n_free, m)`` on the multipliers of these entries."""
-    return csc_array(system.solver.matrix(system.solver.stored(values))[: system.n_free, system.n_free :])
 
 
 def scattered(parts: Sequence[tuple[Array, IntArray]], size: int) -> csr_array:

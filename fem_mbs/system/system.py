@@ -373,19 +373,13 @@ class System(Layout, FrozenModel):
             np.multiply(multipliers[rows, None], gradient, out=place)
         residual: Array = np.bincount(self.force_slots, work.forces, self.N)  # type: ignore[assignment]
         scale, own_scale, relative = self._sizes.of(work.forces, motion.udot, residual, prescribed.resting)
-        return Evaluation(
-            motion,
-            multipliers,
-            residual,
-            joints.constraint,
-            scale,
-            own_scale,
-            relative,
-            contexts,
-            joints.gradients,
-            joints.constraint_contexts,
-            joints.velocity,
-            joints.phi,
+        return joints._replace(
+            multipliers=multipliers,
+            force=residual,
+            scale=scale,
+            own_scale=own_scale,
+            relative=relative,
+            contexts=contexts,
         )
 
     def joints(self, motion: Motion, prescribed: Prescribed) -> Evaluation:

@@ -42,16 +42,13 @@ class LocalChart(Chart):
         return x1, R1
 
     def end_of_step(self, x: Array, R: Array, D: Array, rates: Array) -> tuple[Array, Array, Array]:
-        return (*self.retract(x, R, D), np.stack([*self.lift(D, rates[:2]), self.lift_algorithmic(D, rates[::2])]))
+        v, vdot = self.lift(D, rates[:2])
+        return (*self.retract(x, R, D), np.stack([v, vdot, self.lift(D, rates[::2])[1]]))
 
     def lift(self, D: Array, rates: Array) -> Array:
         """``T D'`` and ``T D'' + T' D'``, eqs. 74-76."""
         own = self._tangents(D, *rates)
         return np.stack([np.matvec(own.T, rates[0]), np.matvec(own.T, rates[1]) + np.matvec(own.rate, rates[0])])
-
-    def lift_algorithmic(self, D: Array, rates: Array) -> Array:
-        """As accelerations."""
-        return self.lift(D, rates)[1]
 
     def derivatives(self, D: Array, rates: Array, factors: Array) -> tuple[Array, Array]:
         """Of :meth:`lift`, with the whole product rule."""
