@@ -35,8 +35,8 @@ from fem_mbs.elements import (
     SphericalJoint,
     SpinUp,
 )
-from fem_mbs.initial.consistent_start import projected, without_accelerations
-from fem_mbs.initial.state_point import as_built
+from fem_mbs.initial.consistent_start import projected
+from fem_mbs.initial.state_point import as_built, without_accelerations
 from fem_mbs.lie import so3
 from fem_mbs.system import matrices as tangent
 
