@@ -288,7 +288,8 @@ class Laws:
         if error > self.enough:
             guessed, (P, error) = False, self.proximal(P, BRIEF if brief else PATIENT)
         if error > ROUNDING * self.size and not brief:  # what slides may have to stop, whatever presses it now
-            P, error = min((P, error), self.proximal(self.stuck()), key=itemgetter(1))
+            stuck = -inverse(self.G)(self.c.ravel()).reshape(-1, 3)
+            P, error = min((P, error), self.proximal(stuck), key=itemgetter(1))
         if error > self.enough or guessed and self.k == 1:
             return Pushes(P, bool(error <= ROUNDING * self.size))
         reference = self.reference(P, last)
@@ -330,10 +331,6 @@ class Laws:
     def rates(self, P: Array) -> Array:
         """``xi`` (k, 3)."""
         return (self.G @ P.ravel()).reshape(-1, 3) + self.c
-
-    def stuck(self) -> Array:
-        """The least forces ``(k, 3)`` with which all stick, if they could pull."""
-        return -inverse(self.G)(self.c.ravel()).reshape(-1, 3)
 
     def yielding(self, compliance: Array | float, about: Array) -> Laws:
         """Those of contacts that yield, by ``compliance (P - about)`` for forces ``about`` (k, 3)."""

@@ -230,16 +230,16 @@ class Contacts:
         """Values of internal variables ``(k,)`` with something added to those that are not of contacts."""
         return self._put(values, values[self._kept] + own)
 
-    def remembered(self, state: State) -> Array:
-        """What each contact carries, ``(C, 8)``."""
+    def remembered(self, state: State, own: IntArray) -> Array:
+        """What some contacts carry, ``(k, 8)``."""
         numbers, values = self.carried(state)
-        result = np.zeros((self.count, len(CARRIED)))
-        result[numbers] = values
-        return result
+        return np.append(values, np.zeros((1, len(CARRIED))), axis=0)[places_in(numbers)(own)]
 
     def forces(self, state: State) -> Array:
         """Of contact, normal and along two tangents, ``(C, 3)``."""
-        return self.remembered(state)[:, FORCES]
+        (numbers, values), result = self.carried(state), np.zeros((self.count, 3))
+        result[numbers] = values[:, FORCES]
+        return result
 
     def pushing(self, state: State, light: float = 0.0) -> BoolArray:
         """Contacts ``(C,)`` with a force, or with more than what is ``light`` beside the largest."""
@@ -249,9 +249,10 @@ class Contacts:
 
     def at_edge(self, state: State) -> BoolArray:
         """Contacts ``(C,)`` that push and slide, or are about to: their friction is all that their cones allow."""
-        P = self.forces(state)
-        limit = (1.0 - EDGE) * self.friction * P[:, 0]
-        return (limit > 0.0) & (np.linalg.norm(P[:, 1:], axis=1) >= limit)
+        numbers, values = self.carried(state)
+        P = values[:, FORCES]
+        limit = (1.0 - EDGE) * self.friction[numbers] * P[:, 0]
+        return self.marked(numbers[(limit > 0.0) & (np.linalg.norm(P[:, 1:], axis=1) >= limit)])
 
     def marked(self, numbers: IntArray) -> BoolArray:
         """Contacts ``(C,)`` of these numbers."""

@@ -208,10 +208,10 @@ def errors_after(
     u = contacts.added(before.u, system.own_of(moved))
     udot = contacts.added(before.udot, system.own_of(faster))
     beside = replace(before, x=x, R=R, v=before.v + system.nodes_of(faster), u=u, udot=udot)
-    P = (contacts.remembered(after) - contacts.remembered(before))[touching.numbers, IMPULSES]
+    earlier, later = (contacts.remembered(state, touching.numbers)[:, IMPULSES] for state in (before, after))
     try:
         closes = rates + touching.here(beside).rates() - now
-        beside = strike(contacts, beside, touching, closes, restitution, given=given, near=P)
+        beside = strike(contacts, beside, touching, closes, restitution, given=given, near=later - earlier)
     except NotConvergedError:
         return errors
     result[0] = errors[0] + late * (v - v_after)
@@ -234,7 +234,7 @@ def errors_of_late(
     system, own, start, end = contacts.open, touching.numbers, touching.here(first), touching.here(deep)
     at, part = touching.here(before), after.t - first.t
     mobility, now = mobility_by_mass(contacts, before, at), at.rates()
-    earlier, later = (contacts.remembered(state)[own] for state in (before, after))
+    earlier, later = (contacts.remembered(state, own) for state in (before, after))
     P, starts, closing = later[:, IMPULSES] - earlier[:, IMPULSES], start.rates()[:, 0], end.rates()[:, 0]
     late = np.clip(np.divide(end.gap, closing, out=np.zeros_like(closing), where=closing < 0.0), 0.0, part)
     changes = (mobility.delassus @ P.ravel())[::3]

@@ -354,8 +354,8 @@ class NonsmoothAlpha(Method):
             values[:2] += errors_of_late(begin.state, before, state, struck.state, which, h=h, given=given)
             alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
             struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
-        lost = float((contacts.remembered(struck.state) - contacts.remembered(state))[:, WORK].sum())
-        judged, gains = balanced(contacts, begin, moved, lost)  # impulses of drives may bring some
+        taken = [float(contacts.carried(own)[1][:, WORK].sum()) for own in (state, struck.state)]
+        judged, gains = balanced(contacts, begin, moved, taken[1] - taken[0])  # impulses of drives may bring some
         if gains and h > EULER_BELOW * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
         balance = judged.memory.balance._replace(energy=struck.memory.balance.energy)

@@ -15,6 +15,7 @@ import numpy as np
 from fem_mbs.arrays import BoolArray
 from fem_mbs.contact.contacts import ContactForces, Contacts, Selection
 from fem_mbs.contracts import State
+from fem_mbs.contracts.unilateral import FORCES
 from fem_mbs.linear.solvers import LinearSolver
 from fem_mbs.system.system import System
 
@@ -41,7 +42,7 @@ class Touching(Selection):
         s = self.contacts.without(state)
         if not self.k:
             return s
-        P = self.contacts.forces(state)[self.numbers]
+        P = self.contacts.remembered(state, self.numbers)[:, FORCES]
         multipliers = np.concatenate([s.multipliers[: self.system.m], P.ravel()])
         return State(s.t, s.x, s.R, s.v, s.vdot, multipliers, s.u, s.udot, s.uddot)
 
