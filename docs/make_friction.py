@@ -12,18 +12,13 @@ import numpy as np
 
 import fem_mbs as mbs
 from fem_mbs.arrays import Array
-from fem_mbs.benchmarks.joints import (
-    AWAY,
-    BELT_OMEGA,
-    BELT_SPEED,
-    KINETIC,
-    LAWS,
-    MIDDLE,
-    PERIOD,
-    SLIP,
-    STATIC,
-    belt,
-)
+from fem_mbs.benchmarks.joints import BELT_GRAVITY, BELT_SPEED, HOLDING, KINETIC, LAWS, STATIC, belt
+
+BELT_OMEGA = np.sqrt(HOLDING)
+AWAY, MIDDLE = (mu * BELT_GRAVITY / HOLDING for mu in (STATIC - KINETIC, KINETIC))
+SLIP = 2 / BELT_OMEGA * (np.pi - np.arctan(BELT_OMEGA * AWAY / BELT_SPEED))
+PERIOD = 2 * AWAY / BELT_SPEED + SLIP
+"""By Coulomb's law: frequency, half its travel in a slip and the middle of it, how long it slips, the whole period."""
 
 
 def block_place(t: Array) -> Array:
