@@ -171,6 +171,7 @@ class GroupBatch(UnilateralBatch):
             self._gone = int(own[0])
             slots = own[1:].reshape(group.slots, 1 + len(CARRIED))
             self._holders, self.carried = slots[:, 0], slots[:, 1:]
+            self.losses = np.append(self.carried[:, WORK], self._gone)
 
     @property
     def whole(self) -> ContactBatch:

@@ -65,6 +65,8 @@ class Contacts:
         self.coupled = any(group.coupled for group, _ in system.kinematics.parts)
         """Whether velocities are those of bodies, whose changes are others than in the world."""
         self._following = [b for b in self._wholes if b.follows.size]
+        self.losses = np.concatenate([np.empty(0, np.intp), *(b.losses for b in self.batches)])
+        """Rows in ``u`` of what impacts have taken."""
         with system.as_frozen():
             self._held = [type(b.owners[0]).batch(b.owners, self.open.number).whole for b in self.batches]
         self._asked: tuple[Any, list[ContactPart]] = self, []

@@ -50,7 +50,7 @@ from fem_mbs.contact.touching import once
 from fem_mbs.contact.watch import after_jump, after_way, hits, located, stopped
 from fem_mbs.contracts import Method, NotNegative, Report, State, Step, checked
 from fem_mbs.contracts.arguments import UnitInterval, listed
-from fem_mbs.contracts.unilateral import TIME, TOUCHING, WORK
+from fem_mbs.contracts.unilateral import TIME, TOUCHING
 from fem_mbs.initial.state_point import BETWEEN, refuse_deep
 from fem_mbs.newton import FAILURES, Newton, NotConvergedError
 from fem_mbs.system.system import System
@@ -354,8 +354,8 @@ class NonsmoothAlpha(Method):
             values[:2] += errors_of_late(begin.state, before, state, struck.state, which, h=h, given=given)
             alpha = struck.memory.alpha._replace(errors=errors._replace(values=values))
             struck = struck._replace(memory=struck.memory._replace(alpha=alpha))
-        taken = [float(contacts.carried(own)[1][:, WORK].sum()) for own in (state, struck.state)]
-        judged, gains = balanced(contacts, begin, moved, taken[1] - taken[0])  # impulses of drives may bring some
+        lost = float((struck.state.u - state.u)[contacts.losses].sum())
+        judged, gains = balanced(contacts, begin, moved, lost)  # impulses of drives may bring some
         if gains and h > EULER_BELOW * memory.longest:
             raise NotConvergedError("what is stiff has come too deep: to push it out brings energy")
         balance = judged.memory.balance._replace(energy=struck.memory.balance.energy)

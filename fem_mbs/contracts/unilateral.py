@@ -77,6 +77,8 @@ class UnilateralBatch(ElementBatch):
     the model and in rad, while gaps close by no more than ``closing`` of today says."""
     carried: IntArray
     """Rows ``(n, r, 8)`` in ``motion.u`` of what contacts carry; of those that take turns, ``(s, 8)``."""
+    losses: IntArray
+    """Rows in ``motion.u`` of what all impacts have taken."""
     follows: IntArray
     """Rows ``(n, s)`` of what follows each step beside, such as angles that count turns."""
 
@@ -88,6 +90,7 @@ class UnilateralBatch(ElementBatch):
         if not self.closed and not elements[0].slots:
             own, r = own_rows(elements, number), len(elements[0].contacts)
             self.carried = own[:, -len(CARRIED) * r :].reshape(-1, r, len(CARRIED))
+            self.losses = self.carried[..., WORK].ravel()
             self.follows = own[:, : -len(CARRIED) * r]
 
     @property

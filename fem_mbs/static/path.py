@@ -227,7 +227,8 @@ class EquilibriumPath(LoadPath):
         self.singular: list[tuple[float, float]] = []
         self.leaps: list[tuple[float, float]] = []
         self._slips = any(own.kind == "history" and own.unit != "rad" for _, own in system.internal_variables)
-        """Whether equilibria depend on the way there: loads that turn between two are not passed over."""
+        """Whether equilibria depend on the way there, for which loads that turn between two are not passed over; angles
+        that count turns do not make them so."""
 
     def explain(self, failure: FemMbsError) -> FemMbsError:
         if isinstance(failure, LawError):

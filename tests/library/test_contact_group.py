@@ -165,6 +165,20 @@ def test_contacts_take_turns_in_slots() -> None:
     np.testing.assert_array_equal(batch.taken(u, np.array([3, 9])), first[[3, 9]])
 
 
+def test_what_was_taken_in_a_slot_that_another_has_is_no_gain() -> None:
+    """A ball to and fro between two walls, hit at the ends of steps: half of its speed comes back each time."""
+    model = mbs.Model()
+    ball = model.add_node((0, 0, 0), velocity=(0, 0, 1.0))
+    model.add(RigidBody(ball, 2.0, [0.01] * 3))
+    walls = [(model.ground, Plane((0, 0, side), (0, 0, -0.3 * side))) for side in (1.0, -1.0)]
+    of_one = model.add(group(walls, [(ball, Ball(R))], restitution=0.5))
+    of_one.__dict__ |= {"slots": 1, "internal_variables": contact_group._slot_variables(1)}
+    solution = mbs.simulate(model, 3.0, 0.01, mbs.NonsmoothAlpha(locate=0))
+    assert solution.stats.failed_steps == 0
+    assert solution.velocity(ball)[-1, 2] == pytest.approx(-0.125)
+    assert solution.contact_losses(of_one).impacts[-1] == pytest.approx(1.0 - 1.0 / 64.0)
+
+
 def test_statics_and_modes_of_a_group() -> None:
     """Two balls in a trough, on springs of the floor: forces, and frequencies, as of single contacts."""
 
