@@ -27,6 +27,7 @@ from fem_mbs.derivatives.parameter_derivatives import KINK, nearer
 from fem_mbs.derivatives.parameters import Variation
 from fem_mbs.derivatives.residual import Residual
 from fem_mbs.errors import ModelError, SingularSystemError
+from fem_mbs.linear.direct import Solve
 from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.statics import StaticSolution
@@ -138,22 +139,36 @@ def varied_residuals(
     return beside, variation.difference(values)
 
 
+def to_rounding(solution: StaticSolution) -> StaticSolution:
+    """The same equilibria, as exact as those of models beside."""
+    refuse_what_has_none(solution)
+    system, instant = solution.system, solution.history.instant or proportional
+    states = [_refined(system, instant, solution.history.state(k))[1].state() for k in range(len(solution.t))]
+    return StaticSolution(
+        system, states, solution.status, solution.stats, (), instant, solution.unstable, solution._turns
+    )
+
+
 def moved(system: System, variation: Variation, instant: Instant, state: State) -> list[State]:
     """One equilibrium as it is in the models beside."""
+    equations, point, solve = _refined(system, instant, state)
+    beside, change = varied_residuals(equations, variation, point)
+    along = equations.response(solve, change)
+    return [place.moved(by * along).state() for (_, place), by in zip(beside, variation.shifts, strict=True)]
+
+
+def _refined(system: System, instant: Instant, state: State) -> tuple[Equations, Point, Solve]:
     equations, point = _place(system, instant, state)
-    for _ in range(REFINED):
-        evaluation = equations.evaluate(point)
-        point = point.moved(equations.response(equations.factor(evaluation), equations.residual(evaluation)))
     try:
-        solve = equations.factor(equations.evaluate(point))
+        for _ in range(REFINED):
+            evaluation = equations.evaluate(point)
+            point = point.moved(equations.response(equations.factor(evaluation), equations.residual(evaluation)))
+        return equations, point, equations.factor(equations.evaluate(point))
     except SingularSystemError as error:
         raise ModelError(
             f"sensitivities: the stiffness is singular at load factor {state.t:g}, a limit or a branch of the path, "
             "where equilibria have no derivative at a given load"
         ) from error
-    beside, change = varied_residuals(equations, variation, point)
-    along = equations.response(solve, change)
-    return [place.moved(by * along).state() for (_, place), by in zip(beside, variation.shifts, strict=True)]
 
 
 def varied_limits(

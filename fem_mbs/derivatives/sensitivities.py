@@ -19,7 +19,7 @@ from fem_mbs.arrays import Array, ArrayLike
 from fem_mbs.contracts import Method, Public, Seconds, checked, choice, real_or_complex
 from fem_mbs.derivatives.direct import DirectIntegration, no_direct
 from fem_mbs.derivatives.eigen import analysed
-from fem_mbs.derivatives.equilibria import smooth_at_end, varied, varied_limits
+from fem_mbs.derivatives.equilibria import smooth_at_end, to_rounding, varied, varied_limits
 from fem_mbs.derivatives.parameter_derivatives import KINK, MEAN, SMOOTH, passed, smooth_variations, unfelt
 from fem_mbs.derivatives.parameters import Build, ParameterSet, Variation, refined
 from fem_mbs.derivatives.step import NoDerivativeError, displaced
@@ -44,8 +44,7 @@ SMALL = 30
 Varied: TypeAlias = tuple[Variation, Sequence[Any]]
 """A parameter, and what the models beside have led to."""
 TIGHT: dict[str, Any] = {"force_tolerance": 1e-12, "constraint_tolerance": 1e-14}
-TO_ROUNDING = {"newton": replace(Newton(), **TIGHT)}
-"""Of Newton's method where results are compared, and as an argument."""
+"""Of Newton's method where whole runs are compared."""
 OF_STATES, OF_RUNS, OF_RESULTS = 1e-13, 1e-10, 1e-9
 """Relative size of what is lost in queries of states that are moved, of runs beside each other, of other results."""
 
@@ -284,7 +283,7 @@ def _of_equilibria(own: ParameterSet, arguments: dict[str, Any]) -> Sensitivitie
     """Of a path of statics, whose own derivatives are those of its equations."""
     model = own.model()
     refuse_contacts(System(model), "sensitivities of statics", "replace closed contacts by joints")
-    path = statics(model, **TO_ROUNDING | arguments)
+    path = to_rounding(statics(model, **arguments))
     variations = [smooth_at_end(path, each) for each in smooth_variations(own, path.system)]
     equilibria = [(each, varied(path, each)) for each, _ in variations]
     notes = [MEAN.format("the equilibrium", each.label) for each, bend in variations if bend > KINK]
@@ -295,7 +294,7 @@ def _of_results(own: ParameterSet, of: Callable[..., Any], arguments: dict[str, 
     """Of what a function of a model returns."""
     model = own.model()
     if of is steady_rotation:
-        arguments = TO_ROUNDING | arguments
+        arguments = {"newton": replace(Newton(), **TIGHT)} | arguments
 
     def differenced(variations: list[Variation]) -> tuple[Any, list[Varied], list[str]]:
         return analysed(of, arguments, (model, None), variations, [[None] * len(each.models) for each in variations])
