@@ -14,7 +14,15 @@ import numpy as np
 
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import GivenValues, InternalVariable, Motion, Numbering, checked, shown
-from fem_mbs.contracts.constraint import Constraint, ConstraintBatch, CoordinateBatch, Measured, Rates, continued
+from fem_mbs.contracts.constraint import (
+    Constraint,
+    ConstraintBatch,
+    CoordinateBatch,
+    LawOfTime,
+    Measured,
+    Rates,
+    continued,
+)
 from fem_mbs.elements.forces.coordinate_law import JointLike, chosen, is_angle
 from fem_mbs.elements.joints.relative_batch import Drive, check_begins
 from fem_mbs.errors import ModelError
@@ -323,3 +331,7 @@ class JointDrive(CoordinateConstraint):
     def drives(self) -> tuple[Constraint, tuple[str, ...]]:
         (term,) = self.terms
         return term.joint, (term.coordinate,)
+
+    def laws_of_time(self) -> dict[str, LawOfTime]:
+        (term,) = self.terms
+        return {"law": LawOfTime(self.law, turns=is_angle(term.joint, term.coordinate))} if self.law else {}

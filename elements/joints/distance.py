@@ -14,6 +14,7 @@ from fem_mbs.contracts import Constraint, Coordinate, CoordinateBatch, Element, 
 from fem_mbs.contracts.arguments import Positive, UnitInterval, Vector3
 from fem_mbs.contracts.checked import checked
 from fem_mbs.contracts.component import Numbering, node_rows
+from fem_mbs.contracts.constraint import LawOfTime
 from fem_mbs.contracts.unilateral import Gaps, UnilateralBatch, carried_variables
 from fem_mbs.elements.forces.line import LineLengths, bar
 from fem_mbs.elements.joints.coupling import CoordinateConstraint, CouplingBatch, Imposed, Term
@@ -84,6 +85,9 @@ class DistanceJoint(OnPoints, CoordinateConstraint):
     def terms(self) -> tuple[Term, ...]:  # type: ignore[override]
         """Its length, which is closed."""
         return (Term(self, LENGTH, 1.0),)
+
+    def laws_of_time(self) -> dict[str, LawOfTime]:
+        return {"drive": LawOfTime(self.drive)} if self.drive else {}
 
     def picture(self, number: Numbering, stations: int) -> Picture:
         return bar(self.nodes, self.offsets, number, Kind.JOINT_SHAPE)

@@ -17,6 +17,7 @@ from fem_mbs.arrays import Array
 from fem_mbs.contracts import Constraint, ConstraintBatch, Coordinate, CoordinateBatch, Node, NodeLike, Numbering, lever
 from fem_mbs.contracts.arguments import RotationLike, Vector3, shown
 from fem_mbs.contracts.checked import checked
+from fem_mbs.contracts.constraint import LawOfTime
 from fem_mbs.contracts.picture import Kind, Picture, Placed, Shape
 from fem_mbs.elements.forces.line import bar
 from fem_mbs.elements.joints.coordinates import (
@@ -239,6 +240,11 @@ class RelativeJoint(Constraint):
     def is_driven(self) -> bool:
         """Whether there are any laws."""
         return self.drive is not None or self.displacement is not None
+
+    def laws_of_time(self) -> dict[str, LawOfTime]:
+        drive = LawOfTime(self.drive, turns=self.angle_law is not None) if self.drive else None
+        displacement = LawOfTime(self.displacement, 3) if self.displacement else None
+        return {name: own for name, own in (("drive", drive), ("displacement", displacement)) if own}
 
     @property
     def angle_law(self) -> Drive | None:

@@ -24,7 +24,17 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import numpy as np
 
 from fem_mbs.arrays import Array, ArrayLike
-from fem_mbs.contracts import Constraint, ConstraintBatch, GivenValues, Motion, Rates, StepEnd, evaluate, function
+from fem_mbs.contracts import (
+    Constraint,
+    ConstraintBatch,
+    GivenValues,
+    LawOfTime,
+    Motion,
+    Rates,
+    StepEnd,
+    evaluate,
+    function,
+)
 from fem_mbs.contracts.component import Numbering, consecutive
 from fem_mbs.errors import ModelError, MotionError
 from fem_mbs.lie import so3
@@ -171,14 +181,14 @@ HALVINGS = 30
 """Of a step in which a drive goes far, until it must have jumped."""
 
 
-def jump(law: Any, owner: Constraint, before: float, t: float, least: float, count: int | None) -> tuple[float, float]:
+def jump(law: LawOfTime, owner: Constraint, before: float, t: float, least: float) -> tuple[float, float]:
     """By how much a law jumps between two times, and when; 0 if it does not, or by less than ``least``."""
-    first, last = (evaluate(law, own, owner, count) for own in (before, t))
+    first, last = (evaluate(law.function, own, owner, law.size) for own in (before, t))
     for _ in range(HALVINGS):
         if np.linalg.norm(last - first) < least:
             return 0.0, t
         middle = 0.5 * (before + t)
-        between = evaluate(law, middle, owner, count)
+        between = evaluate(law.function, middle, owner, law.size)
         if np.linalg.norm(between - first) > np.linalg.norm(last - between):
             t, last = middle, between
         else:
@@ -328,6 +338,7 @@ class DrivenBatch(RelativeBatch):
         if text := super().astray(end):
             return text
         for joint in self._driven:
-            if joint.angle_law is not None and jump(joint.angle_law, joint, end.before, end.t, np.pi, None)[0]:
+            law = joint.angle_law
+            if law is not None and jump(LawOfTime(law), joint, end.before, end.t, np.pi)[0]:
                 return f"{joint}: its drive jumps from t = {end.before:.6g} s to {end.t:.6g} s"
         return ""

@@ -64,6 +64,7 @@ from fem_mbs.contracts.constraint import ConstraintBatch as ConstraintBatch
 from fem_mbs.contracts.constraint import Coordinate as Coordinate
 from fem_mbs.contracts.constraint import CoordinateBatch as CoordinateBatch
 from fem_mbs.contracts.constraint import GeometricStiffnessBlocks as GeometricStiffnessBlocks
+from fem_mbs.contracts.constraint import LawOfTime as LawOfTime
 from fem_mbs.contracts.constraint import Measured as Measured
 from fem_mbs.contracts.constraint import NodeLike as NodeLike
 from fem_mbs.contracts.constraint import Rates as Rates

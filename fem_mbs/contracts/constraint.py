@@ -5,7 +5,7 @@ And how nodes, elements and joints are taken by their names.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
@@ -26,6 +26,14 @@ class Coordinate(NamedTuple):
 
     name: str
     angle: bool
+
+
+class LawOfTime(NamedTuple):
+    """A function of time that moves a joint: of how many numbers, None of a single one, in rad where it ``turns``."""
+
+    function: Callable[[float], Any]
+    size: int | None = None
+    turns: bool = False
 
 
 class Measured(NamedTuple):
@@ -104,7 +112,7 @@ class Constraint(Component):
     """
 
     called: ClassVar[str] = "a joint"
-    _internal: ClassVar[str] = "coordinate_key coordinate_batch drives axes offsets"
+    _internal: ClassVar[str] = "coordinate_key coordinate_batch drives laws_of_time axes offsets"
     equations: tuple[str, ...] = ()
     offsets: tuple[Array, ...] = ()
     """Its points ``(3,)`` in the frames of its last nodes, of a joint that has one on each."""
@@ -116,6 +124,10 @@ class Constraint(Component):
     def drives(self) -> tuple[Constraint, tuple[str, ...]]:
         """A joint, and those of its coordinates that this prescribes."""
         return self, self.driven
+
+    def laws_of_time(self) -> Mapping[str, LawOfTime]:
+        """What moves it, by the names of its arguments."""
+        return {}
 
     def coordinate_key(self, name: str) -> Hashable:
         """Joints with equal keys may share a batch of coordinates."""

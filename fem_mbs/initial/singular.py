@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csc_array, diags_array
 from fem_mbs.arrays import Array, IntArray
 from fem_mbs.contracts import Motion, Node, State, WiredBatch
 from fem_mbs.contracts.arguments import listed
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement
 from fem_mbs.elements.joints.relative_batch import jump
 from fem_mbs.errors import FemMbsError, LawError, MotionError, SingularSystemError
 from fem_mbs.initial.redundant import (
@@ -375,18 +375,15 @@ def explain_failure(system: System, last: State, t: float, failure: FemMbsError,
 def _leap(system: System, before: float, t: float) -> str:
     """The drive that jumps between two times by so much that no step takes it, in words."""
     for own in system.number.equations:
-        joint, names = own.drives()
-        for what, count in (("drive", None), ("law", None), ("displacement", 3)):
-            law, angle = vars(own).get(what), bool(names) and is_angle(joint, names[0])
-            if callable(law) and (names or count):
-                with suppress(LawError):  # which is the failure itself
-                    by, at = jump(law, own, before, t, MUCH * (1.0 if angle else system.length), count)
-                    if by:
-                        return (
-                            f"{own}: its {what} jumps by {by:.3g} {'rad' if angle else 'm'} at t = {at:.6g} s, and "
-                            "nothing moves at once; let it get there within some steps, as SmoothStep does, or let a "
-                            "PositionMotor follow it"
-                        )
+        for name, law in own.laws_of_time().items():
+            with suppress(LawError):  # which is the failure itself
+                by, at = jump(law, own, before, t, MUCH * (1.0 if law.turns else system.length))
+                if by:
+                    return (
+                        f"{own}: its {name} jumps by {by:.3g} {'rad' if law.turns else 'm'} at t = {at:.6g} s, and "
+                        "nothing moves at once; let it get there within some steps, as SmoothStep does, or let a "
+                        "PositionMotor follow it"
+                    )
     return ""
 
 

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 import fem_mbs as mbs
-from fem_mbs.elements import CylindricalJoint, JointDrive, JointStop, PrismaticJoint, RevoluteJoint, RigidBody
+from fem_mbs.contracts import LawOfTime
+from fem_mbs.elements import (
+    CylindricalJoint,
+    DistanceJoint,
+    JointDrive,
+    JointStop,
+    PrismaticJoint,
+    RevoluteJoint,
+    RigidBody,
+    SphericalJoint,
+)
 from fem_mbs.elements.joints.relative_batch import jump
 
 Z, G = (0, 0, 1), 9.81
@@ -115,8 +125,22 @@ def test_what_hits_beside_a_drive_is_no_jump_of_it(caplog: pytest.LogCaptureFixt
 def test_a_leap_is_found_in_a_step_that_turns_far(leap: float) -> None:
     model = mbs.Model()
     hinge = RevoluteJoint(model.ground, model.add_node((0, 0, 0)), (0, 0, 1))
-    found, t = jump(lambda t: 40.0 * t + leap * (t > 0.3), hinge, 0.0, 1.0, np.pi, None)
+    found, t = jump(LawOfTime(lambda t: 40.0 * t + leap * (t > 0.3)), hinge, 0.0, 1.0, np.pi)
     assert (found, t) == pytest.approx((leap, 0.3 if leap else t), abs=1e-6)
+
+
+def test_what_moves_a_joint_is_told_by_its_arguments() -> None:
+    """How many numbers it returns, and whether these are angles."""
+    model = mbs.Model()
+    ground, node = model.ground, model.add_node((1, 0, 0))
+    one, three = (lambda t: t), (lambda t: (t, 0.0, 0.0))
+    hinge = RevoluteJoint(ground, node, Z)
+    assert hinge.laws_of_time() == DistanceJoint(ground, node).laws_of_time() == {}
+    assert RevoluteJoint(ground, node, Z, drive=one).laws_of_time() == {"drive": (one, None, True)}
+    assert PrismaticJoint(ground, node, Z, drive=one).laws_of_time() == {"drive": (one, None, False)}
+    assert SphericalJoint(ground, node, displacement=three).laws_of_time() == {"displacement": (three, 3, False)}
+    assert DistanceJoint(ground, node, drive=one).laws_of_time() == {"drive": (one, None, False)}
+    assert JointDrive(hinge, one).laws_of_time() == {"law": (one, None, True)}
 
 
 @pytest.mark.parametrize("leap", [0.5, 3.0, 2.0 * np.pi])
