@@ -27,7 +27,7 @@ from fem_mbs.contracts.time_law import in_degrees
 from fem_mbs.contracts.unilateral import TOUCHING, UnilateralBatch
 from fem_mbs.elements.bodies import RigidBody
 from fem_mbs.elements.contact.contact import Contact
-from fem_mbs.elements.forces.coordinate_law import CoordinateElement, is_angle
+from fem_mbs.elements.forces.coordinate_law import CoordinateElement
 from fem_mbs.errors import FemMbsError
 from fem_mbs.initial import state_point
 from fem_mbs.initial.singular import explain_singular, free_motions, surplus_equations
@@ -352,18 +352,18 @@ def look_at_joints(system: System) -> Iterator[Finding]:
 
 def look_at_drives(system: System) -> Iterator[Finding]:
     """Drives in degrees, and what acts along a coordinate that is driven."""
-    drives: dict[tuple[Constraint, str], tuple[Constraint, Any]] = {}
+    drives: dict[tuple[Constraint, str], Constraint] = {}
     for own in system.number.equations:
         joint, names = own.drives()
-        drives |= {(joint, name): (own, vars(own).get("drive", vars(own).get("law"))) for name in names}
-    for (joint, name), (drive, law) in drives.items():
-        if is_angle(joint, name) and (told := in_degrees(law, "its drive")):
-            yield Finding(told, (str(drive),))
+        drives |= {(joint, name): own for name in names}
+        for law in own.laws_of_time().values():
+            if law.turns and (told := in_degrees(law.function, "its drive")):
+                yield Finding(told, (str(own),))
     for element in system.elements:
         if isinstance(element, CoordinateElement) and not isinstance(element, ControlElement):
             if driven := drives.get((element.joint, element.coordinate)):
                 yield Finding(
-                    f"{driven[0]} prescribes '{element.coordinate}', along which it acts: it loads the drive and "
+                    f"{driven} prescribes '{element.coordinate}', along which it acts: it loads the drive and "
                     "does not change the motion; leave one of both out",
                     (str(element),),
                 )
