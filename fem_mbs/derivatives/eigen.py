@@ -20,7 +20,7 @@ from scipy.sparse.linalg import SuperLU, splu
 from fem_mbs.arrays import Array, BoolArray, IntArray
 from fem_mbs.contracts import State
 from fem_mbs.contracts.public import misfit
-from fem_mbs.derivatives.equilibria import moved
+from fem_mbs.derivatives.equilibria import moved, refined
 from fem_mbs.derivatives.parameter_derivatives import KINK, MEAN
 from fem_mbs.derivatives.parameters import STEP, Variation
 from fem_mbs.errors import ModelError
@@ -143,7 +143,8 @@ def varied_buckling(
     nearest, instant = float(found.factors[0]) - first, proportional if ramp else constant
     # laws of loads are looked at further on than the path went that has led here
     variations = [own._replace(systems=[System(model) for model in own.models]) for own in variations]
-    states = [moved(system, own, instant, state) for own in variations]
+    exact = refined(system, instant, state)
+    states = [moved(system, own, instant, exact) for own in variations]
     pairs = [zip(own.systems, beside, strict=True) for own, beside in zip(variations, states, strict=True)]
     others = [[pencil(*pair, nearest, ramp) for pair in own] for own in pairs]
     matrices = pencil(system, state, nearest, ramp)

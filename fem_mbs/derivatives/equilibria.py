@@ -31,7 +31,7 @@ from fem_mbs.linear.direct import Solve
 from fem_mbs.solution.history import Instant, Outcome, proportional
 from fem_mbs.static.equations import Equations, Loading, Point
 from fem_mbs.static.statics import StaticSolution
-from fem_mbs.system.system import System
+from fem_mbs.system.system import Evaluation, System
 
 REFINED = 2
 """Newton steps that take an equilibrium to rounding."""
@@ -143,31 +143,38 @@ def to_rounding(solution: StaticSolution) -> StaticSolution:
     """The same equilibria, as exact as those of models beside."""
     refuse_what_has_none(solution)
     system, instant = solution.system, solution.history.instant or proportional
-    states = [_refined(system, instant, solution.history.state(k))[1].state() for k in range(len(solution.t))]
+    states = [refined(system, instant, solution.history.state(k)) for k in range(len(solution.t))]
     return StaticSolution(
         system, states, solution.status, solution.stats, (), instant, solution.unstable, solution._turns
     )
 
 
+def refined(system: System, instant: Instant, state: State) -> State:
+    """An equilibrium to rounding."""
+    equations, point = _place(system, instant, state)
+    for _ in range(REFINED):
+        evaluation = equations.evaluate(point)
+        solve = _factored(equations, evaluation, point)
+        point = point.moved(equations.response(solve, equations.residual(evaluation)))
+    return point.state()
+
+
 def moved(system: System, variation: Variation, instant: Instant, state: State) -> list[State]:
-    """One equilibrium as it is in the models beside."""
-    equations, point, solve = _refined(system, instant, state)
+    """One equilibrium, which is to rounding, as it is in the models beside."""
+    equations, point = _place(system, instant, state)
+    solve = _factored(equations, equations.evaluate(point), point)
     beside, change = varied_residuals(equations, variation, point)
     along = equations.response(solve, change)
     return [place.moved(by * along).state() for (_, place), by in zip(beside, variation.shifts, strict=True)]
 
 
-def _refined(system: System, instant: Instant, state: State) -> tuple[Equations, Point, Solve]:
-    equations, point = _place(system, instant, state)
+def _factored(equations: Equations, evaluation: Evaluation, point: Point) -> Solve:
     try:
-        for _ in range(REFINED):
-            evaluation = equations.evaluate(point)
-            point = point.moved(equations.response(equations.factor(evaluation), equations.residual(evaluation)))
-        return equations, point, equations.factor(equations.evaluate(point))
+        return equations.factor(evaluation)
     except SingularSystemError as error:
         raise ModelError(
-            f"sensitivities: the stiffness is singular at load factor {state.t:g}, a limit or a branch of the path, "
-            "where equilibria have no derivative at a given load"
+            f"sensitivities: the stiffness is singular at load factor {point.load:g}, a limit or a branch of "
+            "the path, where equilibria have no derivative at a given load"
         ) from error
 
 
